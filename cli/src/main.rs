@@ -1,0 +1,3 @@
+//! The `bloomline` command.
+
+fn main() {}

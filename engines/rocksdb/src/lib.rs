@@ -1,0 +1,1 @@
+//! Bloomline filters as a RocksDB `FilterPolicy`.

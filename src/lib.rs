@@ -1,0 +1,4 @@
+//! Bloomline.
+
+pub mod hash;
+pub mod line;
