@@ -1,4 +1,5 @@
 //! Bloomline.
 
+pub mod error;
 pub mod hash;
 pub mod line;
