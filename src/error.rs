@@ -1,11 +1,188 @@
-//! The error enums of the library.
-//!
-//! Each variant carries what was expected and what was found. The enums only borrow plain value types
-//! (ids, sizes) from the modules that raise them.
+//! Every error of the library. Each one says what was expected and what was found, so that the line a user
+//! sees is enough to act on.
 
 use thiserror::Error;
 
+use crate::format::Kind;
 use crate::hash::HasherId;
+
+/// A size, a rate or a number of probes that no filter can have.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
+pub enum SizingError {
+    /// The false-positive rate is not a number strictly between 0 and 1.
+    #[error("the false-positive rate must lie strictly between 0 and 1, got {got}")]
+    RateOutOfRange {
+        /// The rate that was asked for.
+        got: f64,
+    },
+    /// The false-positive rate is lower than a filter of this kind can reach for this many keys.
+    #[error("a false-positive rate of {target:e} is out of reach for {keys} keys: the lowest is about {floor:e}")]
+    RateBelowFloor {
+        /// The rate that was asked for.
+        target: f64,
+        /// The expected number of keys.
+        keys: u64,
+        /// The lowest rate that this kind reaches.
+        floor: f64,
+    },
+    /// The number of bits per key is not a positive, finite number in range.
+    #[error("the bits per key must be more than 0 and at most {max}, got {got}")]
+    BitsPerKeyOutOfRange {
+        /// The bits per key that were asked for.
+        got: f64,
+        /// The most that is accepted.
+        max: f64,
+    },
+    /// The number of probes is 0 or more than the kind has.
+    #[error("the number of probes must be 1 to {max}, got {got}")]
+    ProbesOutOfRange {
+        /// The probes that were asked for.
+        got: u32,
+        /// The most that this kind has.
+        max: u32,
+    },
+    /// The filter would be larger than its kind allows.
+    #[error("a filter of {bits:.4e} bits is larger than the {max} bits that this kind can address")]
+    TooLarge {
+        /// The bits that the request comes to; exact up to 2⁵³.
+        bits: f64,
+        /// The most that this kind can address.
+        max: u64,
+    },
+    /// A filter of no bits can hold no key.
+    #[error("a filter needs at least one bit")]
+    NoBits,
+    /// The bits of a blocked filter are not a whole number of 512-bit lines.
+    #[error("the bits of a blocked filter must be a multiple of 512, got {got}")]
+    NotWholeLines {
+        /// The bits that were asked for.
+        got: u64,
+    },
+}
+
+/// A filter that could not be made.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum FilterError {
+    /// The parameters are not those of any filter.
+    #[error(transparent)]
+    Sizing(#[from] SizingError),
+    /// The system gave no memory.
+    #[error("no memory for a filter of {bytes} bytes")]
+    OutOfMemory {
+        /// The bytes of the lines.
+        bytes: u64,
+        /// What the system said, where it said anything.
+        #[source]
+        source: Option<std::io::Error>,
+    },
+}
+
+/// A filter block that can't be believed.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
+pub enum FormatError {
+    /// Fewer bytes than a header: a truncated block, which is never taken for an empty one.
+    #[error("truncated: a filter block has at least {needed} bytes, got {got}")]
+    TooShort {
+        /// Bytes of the header.
+        needed: u64,
+        /// Bytes that there are.
+        got: u64,
+    },
+    /// The first bytes are not those of a filter block.
+    #[error("not a filter block: it begins with {got:02x?} and not with [89, 42, 4c, 46]")]
+    Magic {
+        /// The first bytes, at most 4.
+        got: Vec<u8>,
+    },
+    /// The block was written by a newer version of the library.
+    #[error("version {got} of the filter block is newer than this program, which reads up to {newest}")]
+    Version {
+        /// The newest version that this library reads.
+        newest: u8,
+        /// The version of the block.
+        got: u8,
+    },
+    /// The header is damaged.
+    #[error("damaged header: its CRC32 is {got:#010x} where {expected:#010x} was written")]
+    HeaderChecksum {
+        /// The checksum that the block carries.
+        expected: u32,
+        /// The checksum of its header.
+        got: u32,
+    },
+    /// The body is damaged.
+    #[error("damaged body: its CRC32 is {got:#010x} where {expected:#010x} was written")]
+    BodyChecksum {
+        /// The checksum that the header carries.
+        expected: u32,
+        /// The checksum of the body.
+        got: u32,
+    },
+    /// A field that is zero in this version holds something.
+    #[error("the field `{field}` must be 0, got {got}")]
+    Reserved {
+        /// The field's name in the byte map.
+        field: &'static str,
+        /// What it holds.
+        got: u64,
+    },
+    /// The kind of filter is not one that this version knows.
+    #[error("filter kind {got} is not known to this program")]
+    UnknownKind {
+        /// The kind's number.
+        got: u8,
+    },
+    /// The block holds another kind of filter than the caller can use.
+    #[error("a {got} filter where a {expected} filter is needed")]
+    WrongKind {
+        /// The kind that the caller can use.
+        expected: Kind,
+        /// The kind of the block.
+        got: Kind,
+    },
+    /// A block without bits says that it has keys or probes.
+    #[error("a block of 0 bits can hold no key, but claims {count} keys and {probes} probes")]
+    EmptyWithKeys {
+        /// The keys that the header claims.
+        count: u64,
+        /// The probes that the header claims.
+        probes: u8,
+    },
+    /// The parameters are not those of any filter of the kind.
+    #[error("impossible parameters of a {kind} filter: {source}")]
+    Parameters {
+        /// The kind of the block.
+        kind: Kind,
+        /// What is wrong with the parameters.
+        source: SizingError,
+    },
+    /// The block is longer or shorter than its header says.
+    #[error("truncated or overlong: the header asks for {expected} bytes, got {got}")]
+    Length {
+        /// Bytes of header and body, from the header.
+        expected: u64,
+        /// Bytes that there are.
+        got: u64,
+    },
+    /// Bits past the end of the filter, in its last line, are set.
+    #[error("bits past the filter's {bits} bits are set")]
+    PaddingNotZero {
+        /// Bits of the filter.
+        bits: u64,
+    },
+    /// The keys were hashed with a hasher that the reader doesn't have.
+    #[error(transparent)]
+    Hasher(#[from] HasherError),
+    /// The system gave no memory for a copy of the filter.
+    #[error("no memory for a filter of {bytes} bytes")]
+    OutOfMemory {
+        /// Bytes of the lines.
+        bytes: u64,
+    },
+}
 
 /// Why a hasher can't be made, or can't answer for a file.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

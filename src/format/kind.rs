@@ -1,0 +1,51 @@
+//! The kinds of filter that a block can hold.
+
+use std::fmt;
+
+use crate::error::FormatError;
+
+/// What a block holds. The numbers are part of the format: a new kind gets a new one, and none is used again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[repr(u8)]
+pub enum Kind {
+    /// A classic Bloom filter: probes anywhere.
+    Classic = 1,
+    /// A blocked Bloom filter: all probes of a key in one line.
+    Blocked = 2,
+}
+
+impl Kind {
+    /// The number in the format.
+    #[must_use]
+    pub const fn id(self) -> u8 {
+        self as u8
+    }
+
+    /// The kind of a number in the format.
+    ///
+    /// # Errors
+    /// [`FormatError::UnknownKind`] for a number that this version doesn't know.
+    pub const fn from_id(id: u8) -> Result<Self, FormatError> {
+        match id {
+            1 => Ok(Self::Classic),
+            2 => Ok(Self::Blocked),
+            _ => Err(FormatError::UnknownKind { got: id }),
+        }
+    }
+
+    /// The kind's name: `"classic"` or `"blocked"`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Classic => "classic",
+            Self::Blocked => "blocked",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,95 @@
+//! Memory maps: the one module that talks to `memmap2`. It yields bytes and knows no format.
+//!
+//! Two kinds are needed. A [`FileMap`] shares a file's pages, read-only, with every process that maps the same
+//! file. An [`AnonMap`] is private zeroed memory that asks the kernel for huge pages, because a filter larger
+//! than the reach of the TLB otherwise pays a page walk for every lookup.
+//!
+//! **What mapping a file means.** The bytes are the file's, not a copy. A file that another process *replaces*
+//! (writes beside and renames over, as this library does) is safe: the mapping keeps the old one. A file that
+//! is *truncated* in place takes its pages away, and touching them then ends the process with `SIGBUS`; a file
+//! that is *rewritten* in place changes under the reader. Filter and table files are immutable, and this
+//! library never writes to one that exists; keep others from doing so.
+
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+
+/// Zeroed, private, page-aligned memory of at least [`AnonMap::HUGE_PAGE`] bytes, on huge pages where the
+/// kernel gives them.
+#[derive(Debug)]
+pub(crate) struct AnonMap {
+    map: memmap2::MmapMut,
+}
+
+impl AnonMap {
+    /// The size from which a huge page can pay for itself (2 MiB on the common machines).
+    pub(crate) const HUGE_PAGE: usize = 2 << 20;
+
+    /// Maps `bytes` zeroed bytes.
+    pub(crate) fn zeroed(bytes: usize) -> io::Result<Self> {
+        let map = memmap2::MmapMut::map_anon(bytes)?;
+        // Advice: a kernel without huge pages answers with an error and the map works all the same.
+        #[cfg(target_os = "linux")]
+        let _ = map.advise(memmap2::Advice::HugePage);
+        Ok(Self { map })
+    }
+
+    /// The first byte; valid for the map's length for as long as the map lives.
+    pub(crate) fn as_mut_ptr(&mut self) -> *mut u8 {
+        self.map.as_mut_ptr()
+    }
+}
+
+/// A whole file, mapped shared and read-only. Clones share the one mapping.
+#[derive(Debug, Clone)]
+pub struct FileMap {
+    map: Arc<memmap2::Mmap>,
+}
+
+/// How a mapping is about to be read, as a hint to the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Access {
+    /// Point lookups: read-ahead would only evict other pages.
+    Random,
+    /// A scan from front to back, such as a verification.
+    Sequential,
+    /// No particular order.
+    Normal,
+}
+
+impl FileMap {
+    /// Maps all of `file` in O(1): no page is read before it is touched. An empty file maps to no bytes.
+    ///
+    /// # Errors
+    /// What the system said: the file is not a regular file, the file system has no mmap, or the address space
+    /// is full.
+    pub fn new(file: &File) -> io::Result<Self> {
+        // SAFETY: the mapping is read-only and shared. That nobody truncates or rewrites the file in place is
+        // the documented condition on its owner (see the module's docs); this library only ever replaces files.
+        #[expect(unsafe_code, reason = "mapping a file is unsafe because others can change the file")]
+        let map = unsafe { memmap2::Mmap::map(file)? };
+        Ok(Self { map: Arc::new(map) })
+    }
+
+    /// Tells the kernel how the mapping is about to be read. A kernel that can't take the hint ignores it.
+    pub fn advise(&self, access: Access) {
+        #[cfg(unix)]
+        {
+            let advice = match access {
+                Access::Random => memmap2::Advice::Random,
+                Access::Sequential => memmap2::Advice::Sequential,
+                Access::Normal => memmap2::Advice::Normal,
+            };
+            let _ = self.map.advise(advice);
+        }
+        #[cfg(not(unix))]
+        let _ = access;
+    }
+}
+
+impl AsRef<[u8]> for FileMap {
+    fn as_ref(&self) -> &[u8] {
+        &self.map
+    }
+}

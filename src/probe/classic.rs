@@ -1,0 +1,144 @@
+//! The classic schema: probes anywhere.
+//!
+//! Probes come from the 64-bit hash by enhanced double hashing (Dillinger and Manolios 2004, *Bloom Filters in
+//! Probabilistic Verification*), modulo 2⁶⁴, and are mapped to a bit only then:
+//!
+//! ```text
+//! x₀ = h          y₀ = mix(h) | 1
+//! bit i = (xᵢ · m) >> 64                        0..m, without a division
+//! xᵢ₊₁ = xᵢ + yᵢ      yᵢ₊₁ = yᵢ + (i+1) · 0x9E3779B97F4A7C15
+//! ```
+//!
+//! The published method adds i to the stride at each step, which adds a cubic term to the probes. Here the bit
+//! comes from the *high* bits of x, where a small i would change nothing, so the term is scaled by an odd
+//! constant of 64 bits (2⁶⁴ divided by the golden ratio).
+//!
+//! Because the walk is modulo 2⁶⁴ and not modulo m, its quality doesn't depend on m. The common form
+//! (h₁ + i·h₂) mod m does: where h₂ and m share a factor the probes cycle, and the rate about doubles.
+
+use super::batch::{fetch_ahead, fetch_ahead_mut};
+use super::kernel::Backend;
+use super::{Probe, ones};
+use crate::hash::KeyHash;
+use crate::line::{LINE_BITS, LineBytes, prefetch};
+use crate::sizing::ClassicParams;
+
+/// 2⁶⁴ divided by the golden ratio, odd.
+const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// The bits of one hash in a filter of `bits` bits, probe after probe, without an end.
+#[derive(Clone)]
+struct Walk {
+    position: u64,
+    stride: u64,
+    growth: u64,
+    bits: u64,
+}
+
+impl Walk {
+    #[inline(always)]
+    fn new(hash: KeyHash, bits: u64) -> Self {
+        let position = hash.get();
+        // A multiplication brings low bits up and the rotation high bits down: every bit of the stride depends
+        // on many of the hash, so the stride tells nothing about the first position.
+        let mixed = position.rotate_left(32).wrapping_mul(GOLDEN);
+        Self { position, stride: (mixed ^ (mixed >> 32)) | 1, growth: 0, bits }
+    }
+
+    /// The next probe: the line, the byte in it and the bit in that.
+    #[inline(always)]
+    fn next(&mut self) -> (usize, usize, u8) {
+        let bit = (u128::from(self.position) * u128::from(self.bits)) >> 64;
+        self.position = self.position.wrapping_add(self.stride);
+        self.growth = self.growth.wrapping_add(GOLDEN);
+        self.stride = self.stride.wrapping_add(self.growth);
+        #[expect(clippy::cast_possible_truncation, reason = "less than `bits`, the lines of which are in memory")]
+        let bit = bit as usize;
+        (bit / 512, bit / 8 % 64, 1 << (bit % 8))
+    }
+}
+
+impl Probe for ClassicParams {
+    #[inline]
+    fn bits(&self) -> u64 {
+        (*self).bits()
+    }
+
+    #[inline]
+    fn probes(&self) -> u8 {
+        (*self).probes()
+    }
+
+    #[inline]
+    fn line_count(&self) -> Option<usize> {
+        usize::try_from((*self).bits().div_ceil(LINE_BITS)).ok()
+    }
+
+    fn expected_fpp(&self, keys: u64) -> f64 {
+        (*self).expected_fpp(keys)
+    }
+
+    fn fill_fpp(&self, lines: &[LineBytes]) -> f64 {
+        let ones: u64 = lines.iter().map(|line| u64::from(ones(line))).sum();
+        (ones as f64 / (*self).bits() as f64).powi(i32::from((*self).probes()))
+    }
+
+    fn keys_from_fill(&self, lines: &[LineBytes]) -> Option<u64> {
+        let ones: u64 = lines.iter().map(|line| u64::from(ones(line))).sum();
+        let bits = (*self).bits() as f64;
+        let keys = (-(ones as f64) / bits).ln_1p() / ((-1.0 / bits).ln_1p() * f64::from((*self).probes()));
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "finite, at least 0")]
+        keys.is_finite().then(|| keys.round() as u64)
+    }
+
+    #[inline]
+    fn might_contain(&self, _: Backend, lines: &[LineBytes], hash: KeyHash) -> bool {
+        let mut walk = Walk::new(hash, (*self).bits());
+        (0..(*self).probes()).all(|_| {
+            let (line, byte, mask) = walk.next();
+            lines[line][byte] & mask != 0
+        })
+    }
+
+    fn might_contain_batch(&self, backend: Backend, lines: &[LineBytes], hashes: &[KeyHash], answers: &mut [bool]) {
+        assert_eq!(hashes.len(), answers.len(), "as many answers as hashes");
+        fetch_ahead(
+            hashes,
+            |hash| fetch_probes(*self, lines, hash),
+            |index, hash| answers[index] = self.might_contain(backend, lines, hash),
+        );
+    }
+
+    #[inline]
+    fn add(&self, _: Backend, lines: &mut [LineBytes], hash: KeyHash) -> bool {
+        let mut walk = Walk::new(hash, (*self).bits());
+        let mut missing = 0;
+        for _ in 0..(*self).probes() {
+            let (line, byte, mask) = walk.next();
+            let byte = &mut lines[line][byte];
+            missing |= !*byte & mask;
+            *byte |= mask;
+        }
+        missing != 0
+    }
+
+    fn add_batch(&self, backend: Backend, lines: &mut [LineBytes], hashes: &[KeyHash]) -> u64 {
+        let mut new = 0;
+        fetch_ahead_mut(
+            lines,
+            hashes,
+            |lines, hash| fetch_probes(*self, lines, hash),
+            |lines, hash| new += u64::from(self.add(backend, lines, hash)),
+        );
+        new
+    }
+}
+
+/// Asks for the line of each probe.
+#[inline(always)]
+fn fetch_probes(params: ClassicParams, lines: &[LineBytes], hash: KeyHash) {
+    let mut walk = Walk::new(hash, params.bits());
+    for _ in 0..params.probes() {
+        prefetch(&lines[walk.next().0]);
+    }
+}

@@ -1,0 +1,144 @@
+//! Kernels: the innermost loops of the blocked schema, one small file per instruction set.
+//!
+//! [`scalar`] is the definition; every other kernel is tested against it for each number of probes and each
+//! alignment. A [`Backend`] names a kernel and is the proof that this CPU can run it: only detection makes one.
+
+#[cfg(target_arch = "x86_64")]
+#[expect(unsafe_code, reason = "calls into functions compiled for CPU features that detection has shown")]
+mod avx2;
+mod scalar;
+
+use std::fmt;
+
+use super::batch::{fetch_ahead, fetch_ahead_mut};
+use super::blocked::{line_index, probe_seed};
+use crate::hash::KeyHash;
+use crate::line::{LineBytes, prefetch};
+
+/// A set of kernels that this CPU can run.
+///
+/// All backends set the same bits and give the same answers; they differ in speed only. Filters choose one by
+/// [`detect`](Self::detect) when they are made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Backend(Isa);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Isa {
+    Scalar,
+    #[cfg(target_arch = "x86_64")]
+    Avx2(avx2::Avx2),
+}
+
+impl Backend {
+    /// The fastest backend of this CPU.
+    #[must_use]
+    pub fn detect() -> Self {
+        Self::avx2().unwrap_or(Self::scalar())
+    }
+
+    /// The portable backend, which runs everywhere and defines what the others must do.
+    #[must_use]
+    pub const fn scalar() -> Self {
+        Self(Isa::Scalar)
+    }
+
+    /// The AVX2 backend, where this CPU has AVX2.
+    #[must_use]
+    pub fn avx2() -> Option<Self> {
+        #[cfg(target_arch = "x86_64")]
+        return avx2::Avx2::detect().map(|proof| Self(Isa::Avx2(proof)));
+        #[cfg(not(target_arch = "x86_64"))]
+        None
+    }
+
+    /// Every backend that this CPU can run, the portable one first.
+    pub fn all() -> impl Iterator<Item = Self> {
+        [Some(Self::scalar()), Self::avx2()].into_iter().flatten()
+    }
+
+    /// The name of the instruction set: `"scalar"` or `"avx2"`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self.0 {
+            Isa::Scalar => "scalar",
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2(_) => "avx2",
+        }
+    }
+
+    /// True when all `probes` bits of `seed` are set in the line.
+    #[inline]
+    pub(super) fn might_contain(self, line: &LineBytes, seed: u32, probes: u8) -> bool {
+        match self.0 {
+            Isa::Scalar => scalar::might_contain(line, seed, probes),
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2(proof) => proof.might_contain(line, seed, probes),
+        }
+    }
+
+    /// Tests many hashes, each in its line.
+    pub(super) fn might_contain_batch(
+        self,
+        lines: &[LineBytes],
+        hashes: &[KeyHash],
+        probes: u8,
+        answers: &mut [bool],
+    ) {
+        assert_eq!(hashes.len(), answers.len(), "as many answers as hashes");
+        match self.0 {
+            Isa::Scalar => {
+                test_batch(lines, hashes, answers, |line, seed| scalar::might_contain(line, seed, probes));
+            }
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2(proof) => proof.might_contain_batch(lines, hashes, probes, answers),
+        }
+    }
+
+    /// Sets the `probes` bits of `seed`; true when one of them was not set.
+    #[inline]
+    pub(super) fn add(self, line: &mut LineBytes, seed: u32, probes: u8) -> bool {
+        scalar::add(line, seed, probes)
+    }
+
+    /// Adds many hashes, each to its line; returns how many set a bit.
+    pub(super) fn add_batch(self, lines: &mut [LineBytes], hashes: &[KeyHash], probes: u8) -> u64 {
+        set_batch(lines, hashes, |line, seed| scalar::add(line, seed, probes))
+    }
+}
+
+impl fmt::Debug for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The loop of a batched test. Inlined, so that it is compiled with the CPU features of the kernel around it.
+#[inline(always)]
+fn test_batch(
+    lines: &[LineBytes],
+    hashes: &[KeyHash],
+    answers: &mut [bool],
+    test: impl Fn(&LineBytes, u32) -> bool,
+) {
+    fetch_ahead(
+        hashes,
+        |hash| prefetch(&lines[line_index(hash, lines.len())]),
+        |index, hash| answers[index] = test(&lines[line_index(hash, lines.len())], probe_seed(hash)),
+    );
+}
+
+/// The loop of a batched add; inlined as [`test_batch`] is.
+#[inline(always)]
+fn set_batch(lines: &mut [LineBytes], hashes: &[KeyHash], set: impl Fn(&mut LineBytes, u32) -> bool) -> u64 {
+    let mut new = 0;
+    fetch_ahead_mut(
+        lines,
+        hashes,
+        |lines, hash| prefetch(&lines[line_index(hash, lines.len())]),
+        |lines, hash| {
+            let index = line_index(hash, lines.len());
+            new += u64::from(set(&mut lines[index], probe_seed(hash)));
+        },
+    );
+    new
+}
