@@ -17,7 +17,9 @@ pub enum SizingError {
         got: f64,
     },
     /// The false-positive rate is lower than a filter of this kind can reach for this many keys.
-    #[error("a false-positive rate of {target:e} is out of reach for {keys} keys: the lowest is about {floor:e}")]
+    #[error(
+        "a false-positive rate of {target:e} is out of reach for {keys} keys: the lowest is about {floor:e}"
+    )]
     RateBelowFloor {
         /// The rate that was asked for.
         target: f64,

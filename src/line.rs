@@ -4,7 +4,10 @@
 //! any address; [`LineBuf`] owns lines at addresses that are multiples of 64, so that none straddles two cache
 //! lines. Alignment buys speed only, never correctness.
 
-#[expect(unsafe_code, reason = "one buffer type owns heap or mapped memory, and lends it as plain or atomic words")]
+#[expect(
+    unsafe_code,
+    reason = "one buffer type owns heap or mapped memory, and lends it as plain or atomic words"
+)]
 mod buffer;
 
 pub use buffer::LineBuf;

@@ -106,7 +106,8 @@ impl Header {
         if bytes[VERSION_AT] != VERSION {
             return Err(FormatError::Version { newest: VERSION, got: bytes[VERSION_AT] });
         }
-        let (expected, got) = (u32::from_le_bytes(field(bytes, HEADER_CRC_AT)), crc32(&bytes[..HEADER_CRC_AT]));
+        let (expected, got) =
+            (u32::from_le_bytes(field(bytes, HEADER_CRC_AT)), crc32(&bytes[..HEADER_CRC_AT]));
         if expected != got {
             return Err(FormatError::HeaderChecksum { expected, got });
         }
@@ -178,7 +179,8 @@ mod tests {
     use super::*;
 
     fn header() -> Header {
-        let hasher = HasherIdentity { id: HasherId::new(0x0102), seed: 0x1112_1314_1516_1718, check: 0x2122_2324 };
+        let hasher =
+            HasherIdentity { id: HasherId::new(0x0102), seed: 0x1112_1314_1516_1718, check: 0x2122_2324 };
         Header { kind: Kind::Blocked, probes: 6, bits: 0x400, count: 0x3132, hasher, body_crc: 0x4142_4344 }
     }
 
@@ -206,7 +208,11 @@ mod tests {
         let bytes = header().encode();
         for len in 0..HEADER_BYTES {
             let got = len as u64;
-            assert_eq!(Header::decode(&bytes[..len]), Err(FormatError::TooShort { needed: 48, got }), "{len}");
+            assert_eq!(
+                Header::decode(&bytes[..len]),
+                Err(FormatError::TooShort { needed: 48, got }),
+                "{len}"
+            );
         }
     }
 
@@ -238,7 +244,10 @@ mod tests {
     #[test]
     fn edited_fields_with_a_mended_checksum_are_refused() {
         assert!(matches!(edited(FLAGS_AT, &[1]), Err(FormatError::Reserved { field: "flags", got: 1 })));
-        assert!(matches!(edited(RESERVED_AT, &[0, 2]), Err(FormatError::Reserved { field: "reserved", got: 512 })));
+        assert!(matches!(
+            edited(RESERVED_AT, &[0, 2]),
+            Err(FormatError::Reserved { field: "reserved", got: 512 })
+        ));
         for kind in [0, 9, 255] {
             assert!(matches!(edited(KIND_AT, &[kind]), Err(FormatError::UnknownKind { got }) if got == kind));
         }
@@ -246,7 +255,10 @@ mod tests {
             assert!(matches!(edited(PROBES_AT, &[probes]), Err(FormatError::Parameters { .. })), "{probes}");
         }
         for bits in [1, 511, 513, (1 << 39) + 512, u64::MAX, u64::MAX - 511] {
-            assert!(matches!(edited(BITS_AT, &bits.to_le_bytes()), Err(FormatError::Parameters { .. })), "{bits}");
+            assert!(
+                matches!(edited(BITS_AT, &bits.to_le_bytes()), Err(FormatError::Parameters { .. })),
+                "{bits}"
+            );
         }
         assert!(matches!(
             edited(BITS_AT, &[0; 8]),

@@ -56,11 +56,15 @@ mod tests {
             let items: Vec<usize> = (0..len).collect();
             let fetched = std::cell::RefCell::new(Vec::new());
             let mut used = Vec::new();
-            fetch_ahead(&items, |item| fetched.borrow_mut().push(item), |index, item| {
-                assert_eq!(index, item);
-                assert_eq!(fetched.borrow().len(), len.min(index + DEPTH + 1));
-                used.push(item);
-            });
+            fetch_ahead(
+                &items,
+                |item| fetched.borrow_mut().push(item),
+                |index, item| {
+                    assert_eq!(index, item);
+                    assert_eq!(fetched.borrow().len(), len.min(index + DEPTH + 1));
+                    used.push(item);
+                },
+            );
             assert_eq!(used, items);
             assert_eq!(fetched.into_inner(), items);
         }

@@ -79,7 +79,13 @@ impl Probe for BlockedParams {
         backend.might_contain(&lines[line_index(hash, lines.len())], probe_seed(hash), self.probes())
     }
 
-    fn might_contain_batch(&self, backend: Backend, lines: &[LineBytes], hashes: &[KeyHash], answers: &mut [bool]) {
+    fn might_contain_batch(
+        &self,
+        backend: Backend,
+        lines: &[LineBytes],
+        hashes: &[KeyHash],
+        answers: &mut [bool],
+    ) {
         backend.might_contain_batch(lines, hashes, self.probes(), answers);
     }
 

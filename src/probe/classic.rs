@@ -52,7 +52,10 @@ impl Walk {
         self.position = self.position.wrapping_add(self.stride);
         self.growth = self.growth.wrapping_add(GOLDEN);
         self.stride = self.stride.wrapping_add(self.growth);
-        #[expect(clippy::cast_possible_truncation, reason = "less than `bits`, the lines of which are in memory")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "less than `bits`, the lines of which are in memory"
+        )]
         let bit = bit as usize;
         (bit / 512, bit / 8 % 64, 1 << (bit % 8))
     }
@@ -100,7 +103,13 @@ impl Probe for ClassicParams {
         })
     }
 
-    fn might_contain_batch(&self, backend: Backend, lines: &[LineBytes], hashes: &[KeyHash], answers: &mut [bool]) {
+    fn might_contain_batch(
+        &self,
+        backend: Backend,
+        lines: &[LineBytes],
+        hashes: &[KeyHash],
+        answers: &mut [bool],
+    ) {
         assert_eq!(hashes.len(), answers.len(), "as many answers as hashes");
         fetch_ahead(
             hashes,

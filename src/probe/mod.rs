@@ -49,7 +49,13 @@ pub trait Probe: Copy + Eq + std::fmt::Debug + Send + Sync + sealed::Sealed + 's
     ///
     /// # Panics
     /// Where `answers` is not as long as `hashes`.
-    fn might_contain_batch(&self, backend: Backend, lines: &[LineBytes], hashes: &[KeyHash], answers: &mut [bool]);
+    fn might_contain_batch(
+        &self,
+        backend: Backend,
+        lines: &[LineBytes],
+        hashes: &[KeyHash],
+        answers: &mut [bool],
+    );
 
     /// Sets the bits of a hash; true when at least one of them was not set, so the hash was certainly new.
     fn add(&self, backend: Backend, lines: &mut [LineBytes], hash: KeyHash) -> bool;

@@ -7,7 +7,9 @@
 //!
 //! Two keys with the same 64-bit hash can't be told apart, which adds n/2⁶⁴.
 
-use super::{MAX_BITS_PER_KEY, best_probes, check_bits_per_key, check_probes, check_rate, float, smallest_fitting};
+use super::{
+    MAX_BITS_PER_KEY, best_probes, check_bits_per_key, check_probes, check_rate, float, smallest_fitting,
+};
 use crate::error::SizingError;
 
 /// The size and the probes of a classic filter.
@@ -62,7 +64,11 @@ impl ClassicParams {
     pub fn for_bits_per_key(keys: u64, bits_per_key: f64) -> Result<Self, SizingError> {
         check_bits_per_key(bits_per_key)?;
         let exact = (float(keys) * bits_per_key).ceil().max(1.0);
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates, and is refused then")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "saturates, and is refused then"
+        )]
         let bits = exact as u64;
         Self::new(exact, bits, best_probes(optimal(keys, bits), Self::MAX_PROBES, |k| rate(keys, bits, k)))
     }
@@ -132,7 +138,9 @@ mod tests {
 
     #[test]
     fn the_reference_rates_of_an_unblocked_filter() {
-        for (bits_per_key, probes, percent) in [(8.0, 6, 2.15), (10.0, 7, 0.819), (12.0, 8, 0.314), (16.0, 11, 0.0459)] {
+        for (bits_per_key, probes, percent) in
+            [(8.0, 6, 2.15), (10.0, 7, 0.819), (12.0, 8, 0.314), (16.0, 11, 0.0459)]
+        {
             let got = classic_fpp(bits_per_key, probes) * 100.0;
             assert!((got / percent - 1.0).abs() < 0.01, "{bits_per_key}: {got}");
             let params = ClassicParams::for_bits_per_key(1_000_000, bits_per_key).unwrap();
@@ -163,12 +171,16 @@ mod tests {
     fn large_and_impossible_sizes() {
         let params = ClassicParams::for_fpp(1_000_000_000_000, 0.01).unwrap();
         assert!((9.5e12..9.6e12).contains(&(params.bits() as f64)));
-        for error in [ClassicParams::for_fpp(1 << 46, 0.01), ClassicParams::for_bits_per_key(u64::MAX, 10.0)] {
+        for error in [ClassicParams::for_fpp(1 << 46, 0.01), ClassicParams::for_bits_per_key(u64::MAX, 10.0)]
+        {
             assert!(matches!(error, Err(SizingError::TooLarge { .. })), "{error:?}");
         }
         for (keys, fpp) in [(1 << 20, 1e-15), (u64::MAX, 0.01), (1_000_000, 1e-300)] {
             let error = ClassicParams::for_fpp(keys, fpp);
-            assert!(matches!(error, Err(SizingError::RateBelowFloor { .. } | SizingError::TooLarge { .. })), "{error:?}");
+            assert!(
+                matches!(error, Err(SizingError::RateBelowFloor { .. } | SizingError::TooLarge { .. })),
+                "{error:?}"
+            );
         }
         assert!(matches!(ClassicParams::for_fpp(1 << 20, 1e-15), Err(SizingError::RateBelowFloor { .. })));
     }

@@ -1,0 +1,38 @@
+//! Filters: lines, a schema, a hasher and a count, put together for use.
+//!
+//! The contract of every type here: after `add(x)` has returned, `might_contain(x)` is true, in this process and
+//! after any number of saves and loads. `false` is a fact; `true` is a probability. There are no false
+//! negatives, no deletes, no iteration, and a filter is no security boundary.
+//!
+//! - [`BlockedFilter`] and [`ClassicFilter`] are owned and of fixed size.
+//! - [`FilterBuilder`] collects keys whose number isn't known yet and writes a block of just the right size.
+//! - [`FilterReader`] answers from the bytes of a block, wherever they lie, without copying them.
+//! - [`FilterOptions`] says which kind and how much memory; [`LevelOptions`] says it by level of an LSM tree.
+
+pub(crate) mod bloom;
+mod builder;
+mod options;
+mod reader;
+
+pub use bloom::{BlockedFilter, Bloom, ClassicFilter};
+pub use builder::FilterBuilder;
+pub use options::{Budget, FilterOptions, LevelOptions};
+pub use reader::FilterReader;
+
+/// Keys hashed and looked up, or added, at a time: enough for the prefetching loops to get going, few enough to
+/// stay in the first-level cache.
+const CHUNK: usize = 256;
+
+/// Hashes `keys` in chunks and hands each chunk, with the index of its first key, to `use_chunk`.
+fn hash_in_chunks<K: AsRef<[u8]>>(
+    hasher: &crate::hash::Hasher,
+    keys: &[K],
+    mut use_chunk: impl FnMut(usize, &[crate::hash::KeyHash]),
+) {
+    let mut hashes = Vec::with_capacity(CHUNK.min(keys.len()));
+    for (index, chunk) in keys.chunks(CHUNK).enumerate() {
+        hashes.clear();
+        hashes.extend(chunk.iter().map(|key| hasher.hash(key.as_ref())));
+        use_chunk(index * CHUNK, &hashes);
+    }
+}

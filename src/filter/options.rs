@@ -1,0 +1,129 @@
+//! Which filter to build: kind, budget and hasher, for one filter or for each level of an LSM tree.
+
+use crate::error::SizingError;
+use crate::format::Kind;
+use crate::hash::Hasher;
+use crate::probe::Probe;
+use crate::sizing::{BlockedParams, ClassicParams};
+
+/// What a filter may cost, or what it must reach.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum Budget {
+    /// The smallest filter with at most this false-positive rate, strictly between 0 and 1.
+    Fpp(f64),
+    /// The best filter of so many bits for each key; fractions count.
+    BitsPerKey(f64),
+}
+
+/// Which filter to build. The default is a blocked filter with a false-positive rate of 1% and the default
+/// hasher.
+///
+/// ```
+/// use bloomline::format::Kind;
+/// use bloomline::{Budget, FilterOptions};
+///
+/// let options = FilterOptions::default().budget(Budget::BitsPerKey(12.5)).kind(Kind::Classic);
+/// ```
+#[derive(Debug, Clone)]
+pub struct FilterOptions {
+    pub(crate) kind: Kind,
+    pub(crate) budget: Budget,
+    pub(crate) hasher: Hasher,
+}
+
+impl Default for FilterOptions {
+    fn default() -> Self {
+        Self { kind: Kind::Blocked, budget: Budget::Fpp(0.01), hasher: Hasher::default() }
+    }
+}
+
+/// The sizing of a filter of one of the kinds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum AnyParams {
+    Classic(ClassicParams),
+    Blocked(BlockedParams),
+}
+
+impl FilterOptions {
+    /// Sets the kind.
+    #[must_use]
+    pub fn kind(self, kind: Kind) -> Self {
+        Self { kind, ..self }
+    }
+
+    /// Sets the budget.
+    #[must_use]
+    pub fn budget(self, budget: Budget) -> Self {
+        Self { budget, ..self }
+    }
+
+    /// Sets the hasher.
+    #[must_use]
+    pub fn hasher(self, hasher: Hasher) -> Self {
+        Self { hasher, ..self }
+    }
+
+    /// Bytes of the lines of a filter for `keys` distinct keys, and the false-positive rate that it will have.
+    ///
+    /// # Errors
+    /// What the sizing of the kind refuses.
+    pub fn estimate(&self, keys: u64) -> Result<(u64, f64), SizingError> {
+        fn of(params: impl Probe, keys: u64) -> (u64, f64) {
+            (params.bits().div_ceil(512) * 64, params.expected_fpp(keys))
+        }
+        Ok(match self.params(keys)? {
+            AnyParams::Classic(params) => of(params, keys),
+            AnyParams::Blocked(params) => of(params, keys),
+        })
+    }
+
+    /// The sizing for `keys` keys.
+    pub(crate) fn params(&self, keys: u64) -> Result<AnyParams, SizingError> {
+        match (self.kind, self.budget) {
+            (Kind::Classic, Budget::Fpp(fpp)) => ClassicParams::for_fpp(keys, fpp).map(AnyParams::Classic),
+            (Kind::Classic, Budget::BitsPerKey(bits)) => {
+                ClassicParams::for_bits_per_key(keys, bits).map(AnyParams::Classic)
+            }
+            (Kind::Blocked, Budget::Fpp(fpp)) => BlockedParams::for_fpp(keys, fpp).map(AnyParams::Blocked),
+            (Kind::Blocked, Budget::BitsPerKey(bits)) => {
+                BlockedParams::for_bits_per_key(keys, bits).map(AnyParams::Blocked)
+            }
+        }
+    }
+}
+
+/// Which filter to build at each level of an LSM tree, level 0 the youngest.
+///
+/// A lookup of an absent key asks the filter of every level, so what counts is the sum of the levels' rates; and
+/// nine tenths of the keys, and of the filters' memory, lie in the last level. Giving the small levels more bits
+/// for each key than the last one costs little and saves most (Dayan, Athanassoulis, Idreos 2017, *Monkey*).
+#[derive(Debug, Clone)]
+pub struct LevelOptions {
+    levels: Vec<Option<FilterOptions>>,
+    last: Option<FilterOptions>,
+}
+
+impl LevelOptions {
+    /// The same filter at every level.
+    #[must_use]
+    pub fn uniform(options: FilterOptions) -> Self {
+        Self { levels: Vec::new(), last: Some(options) }
+    }
+
+    /// The filter of one level; `None` for no filter there. Levels not set have the uniform one.
+    #[must_use]
+    pub fn level(mut self, level: usize, options: Option<FilterOptions>) -> Self {
+        while self.levels.len() <= level {
+            self.levels.push(self.last.clone());
+        }
+        self.levels[level] = options;
+        self
+    }
+
+    /// The filter to build for a file of `level`; `None` for no filter.
+    #[must_use]
+    pub fn options(&self, level: usize) -> Option<&FilterOptions> {
+        self.levels.get(level).unwrap_or(&self.last).as_ref()
+    }
+}
