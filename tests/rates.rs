@@ -65,7 +65,7 @@ fn blocked_filters_measure_what_the_model_says() {
         let keys_from_fill =
             params.keys_from_fill(bloomline::line::lines_of(&filter.encode()[48..]).unwrap());
         assert_near(keys_from_fill.unwrap() as f64, keys as f64, 0.01, "keys from the fill");
-        assert_near(filter.count() as f64, keys as f64, 0.01, "count");
+        assert_near(filter.count() as f64, keys as f64, 0.02, "count");
     }
 }
 
