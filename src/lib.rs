@@ -1,5 +1,6 @@
 //! Bloomline.
 
 pub mod error;
+pub mod funnel;
 pub mod hash;
 pub mod line;
