@@ -171,27 +171,31 @@ impl<'a> Slot<'a> {
     /// assert_eq!(key_bytes(&tags), key_bytes(&["a", "b"]));
     /// ```
     pub fn list(self) -> List<'a> {
-        self.bytes.push(LIST);
-        let count_at = self.bytes.len();
-        self.bytes.extend_from_slice(&0u64.to_le_bytes());
+        let count_at = self.bytes.len() + 1;
+        append(self.bytes, LIST, &0u64.to_le_bytes());
         List { bytes: self.bytes, count_at, count: 0 }
     }
 
     /// Writes a tag and a body of fixed width.
     fn fixed<const N: usize>(self, tag: u8, body: [u8; N]) -> Filled<'a> {
-        self.bytes.push(tag);
-        self.bytes.extend_from_slice(&body);
+        append(self.bytes, tag, &body);
         Filled(PhantomData)
     }
 
     /// Writes a string of bytes.
     fn byte_string(self, bytes: impl ExactSizeIterator<Item = u8>) -> Filled<'a> {
-        self.bytes.reserve(1 + size_of::<u64>() + bytes.len());
-        self.bytes.push(BYTES);
-        self.bytes.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+        append(self.bytes, BYTES, &(bytes.len() as u64).to_le_bytes());
         self.bytes.extend(bytes);
         Filled(PhantomData)
     }
+}
+
+/// Appends a tag and what follows it, growing the buffer once at most.
+#[inline]
+fn append<const N: usize>(bytes: &mut Vec<u8>, tag: u8, body: &[u8; N]) {
+    bytes.reserve(1 + N);
+    bytes.push(tag);
+    bytes.extend_from_slice(body);
 }
 
 /// A list being written: `push* finish`.
