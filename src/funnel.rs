@@ -1,0 +1,466 @@
+//! Funnels: from an application's values to canonical key bytes.
+//!
+//! A filter takes bytes. Where an application's keys are numbers, tuples or structs, a [`Funnel`] says once
+//! which bytes stand for them, so that every writer and every reader, in any language, hashes the same.
+//!
+//! A funnel encodes *values*, not the types that hold them:
+//!
+//! - Two encodings are equal exactly if the values are. A filter that was filled from `u32` fields answers
+//!   right when it is asked with `usize`, `String` and `&str` are one, and so are `Vec`, slice, array and
+//!   tuple. Different values never meet, not even as values of different types: −1 is not 2³²−1, `Some(5)`
+//!   is not `(1, 5)`, and `("ab", "c")` is not `("a", "bc")`.
+//! - No encoding is the beginning of another. So values can stand one after the other, and every composite
+//!   inherits both promises from its parts.
+//!
+//! # Encoding
+//!
+//! A tag byte, then a body of fixed width, or one that a count or length leads. All numbers are
+//! little-endian. Tags are never given another meaning; new kinds of values get new tags.
+//!
+//! | tag | value | body |
+//! |---|---|---|
+//! | 00 | `None` | |
+//! | 01 | `Some` | the value |
+//! | 02 | `false` | |
+//! | 03 | `true` | |
+//! | 04 | integer from 0 to 2⁶⁴−1 | u64 |
+//! | 05 | integer from −2⁶³ to −1 | i64, two's complement |
+//! | 06 | integer from 2⁶⁴ | u128 |
+//! | 07 | integer below −2⁶³ | i128, two's complement |
+//! | 08 | floating-point number | f64, IEEE 754 bits |
+//! | 09 | character | u32, its code point |
+//! | 0A | bytes or text | length in bytes (u64), the bytes; text as UTF-8 |
+//! | 0B | list | count (u64), the values in order |
+//!
+//! - **Integers** of every width, signed or not, are encoded by their value: 5 is `04 05 00 …` as `i8`, as
+//!   `u64` and as `usize`. A field may be widened without the filters of old losing its keys.
+//! - **Floating-point numbers** are widened to `f64`, which is exact: 0.5 as `f32` and as `f64` is one
+//!   value, while the `f32` and the `f64` nearest to 0.1 are two numbers and stay two. −0.0 is encoded as
+//!   0.0, which it equals, and every NaN as 7FF8 0000 0000 0000: here a NaN does equal a NaN, since a key
+//!   that was added must be found. The number 1.0 is not the integer 1.
+//! - **Bytes**: a slice, `Vec` or array of `u8` is one string of bytes, and text is its UTF-8 bytes. Of any
+//!   other type, the list of small numbers included, it is a list.
+//! - **Tuples** are lists of their fields, and a struct is best made one; `()` is the empty list.
+//! - **References**, `Box`, `Rc`, `Arc` and `Cow` are what they refer to.
+//!
+//! Examples, spaced for reading:
+//!
+//! | value | bytes |
+//! |---|---|
+//! | `None` | `00` |
+//! | `Some(true)` | `01 03` |
+//! | `5` | `04 0500000000000000` |
+//! | `-2` | `05 FEFFFFFFFFFFFFFF` |
+//! | `1.5` | `08 000000000000F83F` |
+//! | `'é'` | `09 E9000000` |
+//! | `"ab"` | `0A 0200000000000000 6162` |
+//! | `("ab", 5)` | `0B 0200000000000000 0A 0200000000000000 6162 04 0500000000000000` |
+//! | `[None, Some("é")]` | `0B 0200000000000000 00 01 0A 0200000000000000 C3A9` |
+//!
+//! # Or plain bytes
+//!
+//! A key that *is* one string of bytes needs no funnel: give the bytes to the filter as they are. That is
+//! faster, and it is another key than the string sent through a funnel, whose bytes begin with a tag and a
+//! length. Fill and ask a filter the same way.
+//!
+//! # What it refuses to do
+//!
+//! Collections without an order of their own (`HashMap`, `HashSet`) have no funnel, for their order differs
+//! from process to process. There is no way to write loose bytes: a [`Slot`] takes one whole value, so a
+//! funnel that an application writes can't break the promises above.
+
+use std::borrow::Cow;
+use std::marker::PhantomData;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::hash::{Hasher, KeyHash};
+
+const NONE: u8 = 0x00;
+const SOME: u8 = 0x01;
+const FALSE: u8 = 0x02;
+const TRUE: u8 = 0x03;
+const UNSIGNED: u8 = 0x04;
+const NEGATIVE: u8 = 0x05;
+const UNSIGNED_WIDE: u8 = 0x06;
+const NEGATIVE_WIDE: u8 = 0x07;
+const FLOAT: u8 = 0x08;
+const CHAR: u8 = 0x09;
+const BYTES: u8 = 0x0A;
+const LIST: u8 = 0x0B;
+
+/// The bits that stand for every NaN: quiet, positive, no payload.
+const NAN_BITS: u64 = 0x7FF8_0000_0000_0000;
+
+/// A value that can be turned into canonical key bytes, as the [module](self) describes.
+///
+/// For a struct, pass on a tuple of its fields; for an enum, a tuple that begins with something of the
+/// variant's own. What is passed on is what the value is taken for: leave out a field and values that
+/// differ in it alone become one key. The order of the fields matters, their names don't.
+///
+/// ```
+/// use bloomline::funnel::{Filled, Funnel, Slot, key_bytes};
+///
+/// struct Reading {
+///     station: String,
+///     hour: u32,
+/// }
+///
+/// impl Funnel for Reading {
+///     fn funnel<'a>(&self, slot: Slot<'a>) -> Filled<'a> {
+///         (&self.station, self.hour).funnel(slot)
+///     }
+/// }
+///
+/// let reading = Reading { station: "Uccle".to_owned(), hour: 7 };
+/// assert_eq!(key_bytes(&reading), key_bytes(&("Uccle", 7)));
+/// ```
+pub trait Funnel {
+    /// Writes the value into the slot.
+    fn funnel<'a>(&self, slot: Slot<'a>) -> Filled<'a>;
+
+    /// Writes several such values into the slot: as a list, or as bytes if they are bytes.
+    #[doc(hidden)]
+    fn funnel_all<'a, 'v>(values: impl ExactSizeIterator<Item = &'v Self>, slot: Slot<'a>) -> Filled<'a>
+    where
+        Self: 'v,
+    {
+        let mut list = slot.list();
+        for value in values {
+            list.push(value);
+        }
+        list.finish()
+    }
+}
+
+/// The place for exactly one value among the key bytes.
+///
+/// Writing a value uses the slot up and gives [`Filled`], which every funnel must hand back. So a funnel
+/// can write neither nothing nor two values.
+#[derive(Debug)]
+pub struct Slot<'a> {
+    bytes: &'a mut Vec<u8>,
+}
+
+/// The proof that a [`Slot`] holds a value now.
+#[derive(Debug)]
+#[must_use = "a funnel returns it"]
+pub struct Filled<'a>(PhantomData<&'a mut Vec<u8>>);
+
+impl<'a> Slot<'a> {
+    /// Begins a list of values, for structs of more fields than a tuple has, and for collections.
+    ///
+    /// ```
+    /// use std::collections::BTreeSet;
+    ///
+    /// use bloomline::funnel::{Filled, Funnel, Slot, key_bytes};
+    ///
+    /// struct Tags(BTreeSet<String>);
+    ///
+    /// impl Funnel for Tags {
+    ///     fn funnel<'a>(&self, slot: Slot<'a>) -> Filled<'a> {
+    ///         let mut list = slot.list();
+    ///         for tag in &self.0 {
+    ///             list.push(tag);
+    ///         }
+    ///         list.finish()
+    ///     }
+    /// }
+    ///
+    /// let tags = Tags(["b", "a"].map(String::from).into());
+    /// assert_eq!(key_bytes(&tags), key_bytes(&["a", "b"]));
+    /// ```
+    pub fn list(self) -> List<'a> {
+        let count_at = self.bytes.len() + 1;
+        append(self.bytes, LIST, &0u64.to_le_bytes());
+        List { bytes: self.bytes, count_at, count: 0 }
+    }
+
+    /// Writes a tag and a body of fixed width.
+    fn fixed<const N: usize>(self, tag: u8, body: [u8; N]) -> Filled<'a> {
+        append(self.bytes, tag, &body);
+        Filled(PhantomData)
+    }
+
+    /// Writes a string of bytes.
+    fn byte_string(self, bytes: impl ExactSizeIterator<Item = u8>) -> Filled<'a> {
+        append(self.bytes, BYTES, &(bytes.len() as u64).to_le_bytes());
+        self.bytes.extend(bytes);
+        Filled(PhantomData)
+    }
+}
+
+/// Appends a tag and what follows it, growing the buffer once at most.
+#[inline]
+fn append<const N: usize>(bytes: &mut Vec<u8>, tag: u8, body: &[u8; N]) {
+    bytes.reserve(1 + N);
+    bytes.push(tag);
+    bytes.extend_from_slice(body);
+}
+
+/// A list being written: `push* finish`.
+#[derive(Debug)]
+#[must_use = "a list is a value only once it is finished"]
+pub struct List<'a> {
+    bytes: &'a mut Vec<u8>,
+    /// Where the count is, to be written when it is known.
+    count_at: usize,
+    count: u64,
+}
+
+impl<'a> List<'a> {
+    /// Adds a value at the end.
+    pub fn push(&mut self, value: &(impl Funnel + ?Sized)) -> &mut Self {
+        let Filled(_) = value.funnel(Slot { bytes: self.bytes });
+        self.count += 1;
+        self
+    }
+
+    /// Ends the list.
+    pub fn finish(self) -> Filled<'a> {
+        let body = &mut self.bytes[self.count_at..];
+        body[..size_of::<u64>()].copy_from_slice(&self.count.to_le_bytes());
+        Filled(PhantomData)
+    }
+}
+
+/// A buffer for key bytes, to encode many values without an allocation for each.
+///
+/// ```
+/// use bloomline::funnel::{KeyBytes, key_bytes};
+/// use bloomline::hash::Hasher;
+///
+/// let hasher = Hasher::default();
+/// let mut buffer = KeyBytes::new();
+/// for pair in [("tenant", 1), ("tenant", 2)] {
+///     let hash = hasher.hash(buffer.encode(&pair));
+///     assert_eq!(hash, hasher.hash(&key_bytes(&pair)));
+/// }
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct KeyBytes {
+    bytes: Vec<u8>,
+}
+
+impl KeyBytes {
+    /// An empty buffer, which has not allocated.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { bytes: Vec::new() }
+    }
+
+    /// The canonical bytes of the value, which take the place of those encoded before.
+    pub fn encode(&mut self, value: &(impl Funnel + ?Sized)) -> &[u8] {
+        self.bytes.clear();
+        let Filled(_) = value.funnel(Slot { bytes: &mut self.bytes });
+        &self.bytes
+    }
+}
+
+/// The canonical bytes of the value: what to give to a filter as the key.
+#[must_use]
+pub fn key_bytes(value: &(impl Funnel + ?Sized)) -> Vec<u8> {
+    let mut buffer = KeyBytes::new();
+    buffer.encode(value);
+    buffer.bytes
+}
+
+/// The hash of the canonical bytes of the value. A [`KeyBytes`] does the same without an allocation.
+#[must_use]
+pub fn hash_value(hasher: &Hasher, value: &(impl Funnel + ?Sized)) -> KeyHash {
+    hasher.hash(&key_bytes(value))
+}
+
+impl Funnel for u8 {
+    fn funnel<'a>(&self, slot: Slot<'a>) -> Filled<'a> {
+        u64::from(*self).funnel(slot)
+    }
+
+    fn funnel_all<'a, 'v>(values: impl ExactSizeIterator<Item = &'v Self>, slot: Slot<'a>) -> Filled<'a> {
+        slot.byte_string(values.copied())
+    }
+}
+
+impl Funnel for u64 {
+    fn funnel<'a>(&self, slot: Slot<'a>) -> Filled<'a> {
+        slot.fixed(UNSIGNED, self.to_le_bytes())
+    }
+}
+
+impl Funnel for i64 {
+    fn funnel<'a>(&self, slot: Slot<'a>) -> Filled<'a> {
+        match u64::try_from(*self) {
+            Ok(value) => value.funnel(slot),
+            Err(_) => slot.fixed(NEGATIVE, self.to_le_bytes()),
+        }
+    }
+}
+
+impl Funnel for u128 {
+    fn funnel<'a>(&self, slot: Slot<'a>) -> Filled<'a> {
+        match u64::try_from(*self) {
+            Ok(value) => value.funnel(slot),
+            Err(_) => slot.fixed(UNSIGNED_WIDE, self.to_le_bytes()),
+        }
+    }
+}
+
+impl Funnel for i128 {
+    fn funnel<'a>(&self, slot: Slot<'a>) -> Filled<'a> {
+        match (i64::try_from(*self), u128::try_from(*self)) {
+            (Ok(value), _) => value.funnel(slot),
+            (_, Ok(value)) => value.funnel(slot),
+            _ => slot.fixed(NEGATIVE_WIDE, self.to_le_bytes()),
+        }
+    }
+}
+
+/// Narrow integers, and those as wide as a pointer, go through the 64-bit one of their sign.
+macro_rules! funnel_widened {
+    ($($narrow:ty => $wide:ty),+) => {$(
+        impl Funnel for $narrow {
+            fn funnel<'a>(&self, slot: Slot<'a>) -> Filled<'a> {
+                (*self as $wide).funnel(slot)
+            }
+        }
+    )+};
+}
+
+funnel_widened!(u16 => u64, u32 => u64, usize => u64, i8 => i64, i16 => i64, i32 => i64, isize => i64);
+
+impl Funnel for f64 {
+    fn funnel<'a>(&self, slot: Slot<'a>) -> Filled<'a> {
+        let bits = if self.is_nan() {
+            NAN_BITS
+        } else if *self == 0.0 {
+            0
+        } else {
+            self.to_bits()
+        };
+        slot.fixed(FLOAT, bits.to_le_bytes())
+    }
+}
+
+impl Funnel for f32 {
+    fn funnel<'a>(&self, slot: Slot<'a>) -> Filled<'a> {
+        f64::from(*self).funnel(slot)
+    }
+}
+
+impl Funnel for bool {
+    fn funnel<'a>(&self, slot: Slot<'a>) -> Filled<'a> {
+        slot.fixed(if *self { TRUE } else { FALSE }, [])
+    }
+}
+
+impl Funnel for char {
+    fn funnel<'a>(&self, slot: Slot<'a>) -> Filled<'a> {
+        slot.fixed(CHAR, u32::from(*self).to_le_bytes())
+    }
+}
+
+impl Funnel for str {
+    fn funnel<'a>(&self, slot: Slot<'a>) -> Filled<'a> {
+        slot.byte_string(self.bytes())
+    }
+}
+
+impl Funnel for String {
+    fn funnel<'a>(&self, slot: Slot<'a>) -> Filled<'a> {
+        self.as_str().funnel(slot)
+    }
+}
+
+impl<T: Funnel> Funnel for [T] {
+    fn funnel<'a>(&self, slot: Slot<'a>) -> Filled<'a> {
+        T::funnel_all(self.iter(), slot)
+    }
+}
+
+impl<T: Funnel> Funnel for Vec<T> {
+    fn funnel<'a>(&self, slot: Slot<'a>) -> Filled<'a> {
+        self.as_slice().funnel(slot)
+    }
+}
+
+impl<T: Funnel, const N: usize> Funnel for [T; N] {
+    fn funnel<'a>(&self, slot: Slot<'a>) -> Filled<'a> {
+        self.as_slice().funnel(slot)
+    }
+}
+
+impl<T: Funnel> Funnel for Option<T> {
+    fn funnel<'a>(&self, slot: Slot<'a>) -> Filled<'a> {
+        match self {
+            None => slot.fixed(NONE, []),
+            Some(value) => {
+                slot.bytes.push(SOME);
+                value.funnel(slot)
+            }
+        }
+    }
+}
+
+/// References and owners are what they refer to.
+macro_rules! funnel_referred {
+    ($($pointer:ty where $T:ident: $($bound:path),+;)+) => {$(
+        impl<$T: $($bound +)+ ?Sized> Funnel for $pointer {
+            fn funnel<'a>(&self, slot: Slot<'a>) -> Filled<'a> {
+                (**self).funnel(slot)
+            }
+
+            fn funnel_all<'a, 'v>(
+                values: impl ExactSizeIterator<Item = &'v Self>,
+                slot: Slot<'a>,
+            ) -> Filled<'a>
+            where
+                Self: 'v,
+            {
+                T::funnel_all(values.map(|value| &**value), slot)
+            }
+        }
+    )+};
+}
+
+funnel_referred! {
+    &T where T: Funnel;
+    &mut T where T: Funnel;
+    Box<T> where T: Funnel;
+    Rc<T> where T: Funnel;
+    Arc<T> where T: Funnel;
+    Cow<'_, T> where T: Funnel, ToOwned;
+}
+
+impl Funnel for () {
+    fn funnel<'a>(&self, slot: Slot<'a>) -> Filled<'a> {
+        slot.list().finish()
+    }
+}
+
+/// Tuples are lists of their fields.
+macro_rules! funnel_tuple {
+    ($($field:ident)+) => {
+        impl<$($field: Funnel),+> Funnel for ($($field,)+) {
+            fn funnel<'a>(&self, slot: Slot<'a>) -> Filled<'a> {
+                #[expect(non_snake_case, reason = "each field is named after its type")]
+                let ($($field,)+) = self;
+                let mut list = slot.list();
+                $(list.push($field);)+
+                list.finish()
+            }
+        }
+    };
+}
+
+funnel_tuple!(A);
+funnel_tuple!(A B);
+funnel_tuple!(A B C);
+funnel_tuple!(A B C D);
+funnel_tuple!(A B C D E);
+funnel_tuple!(A B C D E F);
+funnel_tuple!(A B C D E F G);
+funnel_tuple!(A B C D E F G H);
+funnel_tuple!(A B C D E F G H I);
+funnel_tuple!(A B C D E F G H I J);
+funnel_tuple!(A B C D E F G H I J K);
+funnel_tuple!(A B C D E F G H I J K L);
