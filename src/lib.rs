@@ -28,7 +28,7 @@
 //! ```
 //!
 //! # How the modules stand on each other
-//! [`error`], [`hash`], [`funnel`], [`sizing`], [`mmap`] and [`line`] know nothing of each other's uses;
+//! [`error`], [`hash`], [`funnel`], [`sizing`], [`mmap`] and [`line`](mod@line) know nothing of each other's uses;
 //! [`probe`] is the schema and its kernels; [`filter`] puts the parts together; [`format`](mod@format) is the block.
 //! Imports point one way.
 

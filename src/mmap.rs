@@ -1,7 +1,7 @@
 //! Memory maps: the one module that talks to `memmap2`. It yields bytes and knows no format.
 //!
 //! Two kinds are needed. A [`FileMap`] shares a file's pages, read-only, with every process that maps the same
-//! file. An [`AnonMap`] is private zeroed memory that asks the kernel for huge pages, because a filter larger
+//! file. An anonymous map is private zeroed memory that asks the kernel for huge pages, because a filter larger
 //! than the reach of the TLB otherwise pays a page walk for every lookup.
 //!
 //! **What mapping a file means.** The bytes are the file's, not a copy. A file that another process *replaces*

@@ -53,7 +53,7 @@ impl Reference {
         let line = |bits: &[bool; 512]| {
             let mut bytes = [0; LINE_BYTES];
             for (bit, &set) in bits.iter().enumerate() {
-                bytes[bit / 8] += u8::from(set) * 2_u8.pow((bit % 8) as u32);
+                bytes[bit / 8] += u8::from(set) * [1, 2, 4, 8, 16, 32, 64, 128][bit % 8];
             }
             bytes
         };

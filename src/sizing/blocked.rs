@@ -114,7 +114,7 @@ impl BlockedParams {
         let probes = check_probes(probes, Self::MAX_PROBES)?;
         match bits {
             0 => Err(SizingError::NoBits),
-            _ if bits % LINE_BITS != 0 => Err(SizingError::NotWholeLines { got: bits }),
+            _ if !bits.is_multiple_of(LINE_BITS) => Err(SizingError::NotWholeLines { got: bits }),
             _ => Self::new(bits / LINE_BITS, probes),
         }
     }
@@ -268,17 +268,17 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 55) as usize
         };
-        for (keys, probes) in [(20, 8), (51, 6), (30, 12)] {
+        for (keys, probes) in [(20, 8_u8), (51, 6), (30, 12)] {
             let mut sum = 0.0;
             for _ in 0..20_000 {
                 let mut line = [false; 512];
-                for _ in 0..keys * probes {
+                for _ in 0..keys * i32::from(probes) {
                     line[random_bit()] = true;
                 }
                 let ones = line.iter().filter(|&&bit| bit).count();
-                sum += (ones as f64 / 512.0).powi(probes);
+                sum += (ones as f64 / 512.0).powi(probes.into());
             }
-            let (simulated, model) = (sum / 20_000.0, line_rate(f64::from(keys), probes as u8));
+            let (simulated, model) = (sum / 20_000.0, line_rate(f64::from(keys), probes));
             assert!(
                 (model / simulated - 1.0).abs() < 0.01,
                 "{keys} keys, {probes} probes: {model}, {simulated}"
