@@ -38,8 +38,8 @@
 //!   value, while the `f32` and the `f64` nearest to 0.1 are two numbers and stay two. −0.0 is encoded as
 //!   0.0, which it equals, and every NaN as 7FF8 0000 0000 0000: here a NaN does equal a NaN, since a key
 //!   that was added must be found. The number 1.0 is not the integer 1.
-//! - **Bytes**: a slice, `Vec` or array of `u8` is one string of bytes, and text is its UTF-8 bytes. Of any
-//!   other type, the list of small numbers included, it is a list.
+//! - **Bytes**: a slice, `Vec` or array of `u8` is one string of bytes, and text is its UTF-8 bytes. Slices of
+//!   every other type are lists, small numbers or not.
 //! - **Tuples** are lists of their fields, and a struct is best made one; `()` is the empty list.
 //! - **References**, `Box`, `Rc`, `Arc` and `Cow` are what they refer to.
 //!
@@ -109,7 +109,7 @@ pub trait Funnel {
 
     /// Writes several such values into the slot: as a list, or as bytes if they are bytes.
     #[doc(hidden)]
-    fn funnel_all<'a, 'v>(values: impl ExactSizeIterator<Item = &'v Self>, slot: Slot<'a>) -> Filled<'a>
+    fn funnel_all<'a, 'v>(values: impl Iterator<Item = &'v Self>, slot: Slot<'a>) -> Filled<'a>
     where
         Self: 'v,
     {
@@ -170,10 +170,14 @@ impl<'a> Slot<'a> {
         Filled(PhantomData)
     }
 
-    /// Writes a string of bytes.
-    fn byte_string(self, bytes: impl ExactSizeIterator<Item = u8>) -> Filled<'a> {
-        append(self.bytes, BYTES, &(bytes.len() as u64).to_le_bytes());
+    /// Writes a string of bytes. The length is that of what came, whatever the iterator had promised.
+    fn byte_string(self, bytes: impl Iterator<Item = u8>) -> Filled<'a> {
+        let length_at = self.bytes.len() + 1;
+        append(self.bytes, BYTES, &0u64.to_le_bytes());
+        let begin = self.bytes.len();
         self.bytes.extend(bytes);
+        let length = (self.bytes.len() - begin) as u64;
+        self.bytes[length_at..begin].copy_from_slice(&length.to_le_bytes());
         Filled(PhantomData)
     }
 }

@@ -25,7 +25,7 @@ impl Funnel for u8 {
         u64::from(*self).funnel(slot)
     }
 
-    fn funnel_all<'a, 'v>(values: impl ExactSizeIterator<Item = &'v Self>, slot: Slot<'a>) -> Filled<'a> {
+    fn funnel_all<'a, 'v>(values: impl Iterator<Item = &'v Self>, slot: Slot<'a>) -> Filled<'a> {
         slot.byte_string(values.copied())
     }
 }
@@ -159,7 +159,7 @@ macro_rules! funnel_referred {
             }
 
             fn funnel_all<'a, 'v>(
-                values: impl ExactSizeIterator<Item = &'v Self>,
+                values: impl Iterator<Item = &'v Self>,
                 slot: Slot<'a>,
             ) -> Filled<'a>
             where
