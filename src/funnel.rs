@@ -38,8 +38,8 @@
 //!   value, while the `f32` and the `f64` nearest to 0.1 are two numbers and stay two. −0.0 is encoded as
 //!   0.0, which it equals, and every NaN as 7FF8 0000 0000 0000: here a NaN does equal a NaN, since a key
 //!   that was added must be found. The number 1.0 is not the integer 1.
-//! - **Bytes**: a slice, `Vec` or array of `u8` is one string of bytes, and text is its UTF-8 bytes. Of any
-//!   other type, the list of small numbers included, it is a list.
+//! - **Bytes**: a slice, `Vec` or array of `u8` is one string of bytes, and text is its UTF-8 bytes. Slices of
+//!   every other type are lists, small numbers or not.
 //! - **Tuples** are lists of their fields, and a struct is best made one; `()` is the empty list.
 //! - **References**, `Box`, `Rc`, `Arc` and `Cow` are what they refer to.
 //!
@@ -69,28 +69,16 @@
 //! from process to process. There is no way to write loose bytes: a [`Slot`] takes one whole value, so a
 //! funnel that an application writes can't break the promises above.
 
-use std::borrow::Cow;
+mod values;
+
 use std::marker::PhantomData;
-use std::rc::Rc;
-use std::sync::Arc;
 
 use crate::hash::{Hasher, KeyHash};
 
-const NONE: u8 = 0x00;
-const SOME: u8 = 0x01;
-const FALSE: u8 = 0x02;
-const TRUE: u8 = 0x03;
-const UNSIGNED: u8 = 0x04;
-const NEGATIVE: u8 = 0x05;
-const UNSIGNED_WIDE: u8 = 0x06;
-const NEGATIVE_WIDE: u8 = 0x07;
-const FLOAT: u8 = 0x08;
-const CHAR: u8 = 0x09;
+/// The tag of bytes and text.
 const BYTES: u8 = 0x0A;
+/// The tag of a list.
 const LIST: u8 = 0x0B;
-
-/// The bits that stand for every NaN: quiet, positive, no payload.
-const NAN_BITS: u64 = 0x7FF8_0000_0000_0000;
 
 /// A value that can be turned into canonical key bytes, as the [module](self) describes.
 ///
@@ -121,7 +109,7 @@ pub trait Funnel {
 
     /// Writes several such values into the slot: as a list, or as bytes if they are bytes.
     #[doc(hidden)]
-    fn funnel_all<'a, 'v>(values: impl ExactSizeIterator<Item = &'v Self>, slot: Slot<'a>) -> Filled<'a>
+    fn funnel_all<'a, 'v>(values: impl Iterator<Item = &'v Self>, slot: Slot<'a>) -> Filled<'a>
     where
         Self: 'v,
     {
@@ -182,10 +170,14 @@ impl<'a> Slot<'a> {
         Filled(PhantomData)
     }
 
-    /// Writes a string of bytes.
-    fn byte_string(self, bytes: impl ExactSizeIterator<Item = u8>) -> Filled<'a> {
-        append(self.bytes, BYTES, &(bytes.len() as u64).to_le_bytes());
+    /// Writes a string of bytes. The length is that of what came, whatever the iterator had promised.
+    fn byte_string(self, bytes: impl Iterator<Item = u8>) -> Filled<'a> {
+        let length_at = self.bytes.len() + 1;
+        append(self.bytes, BYTES, &0u64.to_le_bytes());
+        let begin = self.bytes.len();
         self.bytes.extend(bytes);
+        let length = (self.bytes.len() - begin) as u64;
+        self.bytes[length_at..begin].copy_from_slice(&length.to_le_bytes());
         Filled(PhantomData)
     }
 }
@@ -270,197 +262,3 @@ pub fn key_bytes(value: &(impl Funnel + ?Sized)) -> Vec<u8> {
 pub fn hash_value(hasher: &Hasher, value: &(impl Funnel + ?Sized)) -> KeyHash {
     hasher.hash(&key_bytes(value))
 }
-
-impl Funnel for u8 {
-    fn funnel<'a>(&self, slot: Slot<'a>) -> Filled<'a> {
-        u64::from(*self).funnel(slot)
-    }
-
-    fn funnel_all<'a, 'v>(values: impl ExactSizeIterator<Item = &'v Self>, slot: Slot<'a>) -> Filled<'a> {
-        slot.byte_string(values.copied())
-    }
-}
-
-impl Funnel for u64 {
-    fn funnel<'a>(&self, slot: Slot<'a>) -> Filled<'a> {
-        slot.fixed(UNSIGNED, self.to_le_bytes())
-    }
-}
-
-impl Funnel for i64 {
-    fn funnel<'a>(&self, slot: Slot<'a>) -> Filled<'a> {
-        match u64::try_from(*self) {
-            Ok(value) => value.funnel(slot),
-            Err(_) => slot.fixed(NEGATIVE, self.to_le_bytes()),
-        }
-    }
-}
-
-impl Funnel for u128 {
-    fn funnel<'a>(&self, slot: Slot<'a>) -> Filled<'a> {
-        match u64::try_from(*self) {
-            Ok(value) => value.funnel(slot),
-            Err(_) => slot.fixed(UNSIGNED_WIDE, self.to_le_bytes()),
-        }
-    }
-}
-
-impl Funnel for i128 {
-    fn funnel<'a>(&self, slot: Slot<'a>) -> Filled<'a> {
-        match (i64::try_from(*self), u128::try_from(*self)) {
-            (Ok(value), _) => value.funnel(slot),
-            (_, Ok(value)) => value.funnel(slot),
-            _ => slot.fixed(NEGATIVE_WIDE, self.to_le_bytes()),
-        }
-    }
-}
-
-/// Narrow integers, and those as wide as a pointer, go through the 64-bit one of their sign.
-macro_rules! funnel_widened {
-    ($($narrow:ty => $wide:ty),+) => {$(
-        impl Funnel for $narrow {
-            fn funnel<'a>(&self, slot: Slot<'a>) -> Filled<'a> {
-                (*self as $wide).funnel(slot)
-            }
-        }
-    )+};
-}
-
-funnel_widened!(u16 => u64, u32 => u64, usize => u64, i8 => i64, i16 => i64, i32 => i64, isize => i64);
-
-impl Funnel for f64 {
-    fn funnel<'a>(&self, slot: Slot<'a>) -> Filled<'a> {
-        let bits = if self.is_nan() {
-            NAN_BITS
-        } else if *self == 0.0 {
-            0
-        } else {
-            self.to_bits()
-        };
-        slot.fixed(FLOAT, bits.to_le_bytes())
-    }
-}
-
-impl Funnel for f32 {
-    fn funnel<'a>(&self, slot: Slot<'a>) -> Filled<'a> {
-        f64::from(*self).funnel(slot)
-    }
-}
-
-impl Funnel for bool {
-    fn funnel<'a>(&self, slot: Slot<'a>) -> Filled<'a> {
-        slot.fixed(if *self { TRUE } else { FALSE }, [])
-    }
-}
-
-impl Funnel for char {
-    fn funnel<'a>(&self, slot: Slot<'a>) -> Filled<'a> {
-        slot.fixed(CHAR, u32::from(*self).to_le_bytes())
-    }
-}
-
-impl Funnel for str {
-    fn funnel<'a>(&self, slot: Slot<'a>) -> Filled<'a> {
-        slot.byte_string(self.bytes())
-    }
-}
-
-impl Funnel for String {
-    fn funnel<'a>(&self, slot: Slot<'a>) -> Filled<'a> {
-        self.as_str().funnel(slot)
-    }
-}
-
-impl<T: Funnel> Funnel for [T] {
-    fn funnel<'a>(&self, slot: Slot<'a>) -> Filled<'a> {
-        T::funnel_all(self.iter(), slot)
-    }
-}
-
-impl<T: Funnel> Funnel for Vec<T> {
-    fn funnel<'a>(&self, slot: Slot<'a>) -> Filled<'a> {
-        self.as_slice().funnel(slot)
-    }
-}
-
-impl<T: Funnel, const N: usize> Funnel for [T; N] {
-    fn funnel<'a>(&self, slot: Slot<'a>) -> Filled<'a> {
-        self.as_slice().funnel(slot)
-    }
-}
-
-impl<T: Funnel> Funnel for Option<T> {
-    fn funnel<'a>(&self, slot: Slot<'a>) -> Filled<'a> {
-        match self {
-            None => slot.fixed(NONE, []),
-            Some(value) => {
-                slot.bytes.push(SOME);
-                value.funnel(slot)
-            }
-        }
-    }
-}
-
-/// References and owners are what they refer to.
-macro_rules! funnel_referred {
-    ($($pointer:ty where $T:ident: $($bound:path),+;)+) => {$(
-        impl<$T: $($bound +)+ ?Sized> Funnel for $pointer {
-            fn funnel<'a>(&self, slot: Slot<'a>) -> Filled<'a> {
-                (**self).funnel(slot)
-            }
-
-            fn funnel_all<'a, 'v>(
-                values: impl ExactSizeIterator<Item = &'v Self>,
-                slot: Slot<'a>,
-            ) -> Filled<'a>
-            where
-                Self: 'v,
-            {
-                T::funnel_all(values.map(|value| &**value), slot)
-            }
-        }
-    )+};
-}
-
-funnel_referred! {
-    &T where T: Funnel;
-    &mut T where T: Funnel;
-    Box<T> where T: Funnel;
-    Rc<T> where T: Funnel;
-    Arc<T> where T: Funnel;
-    Cow<'_, T> where T: Funnel, ToOwned;
-}
-
-impl Funnel for () {
-    fn funnel<'a>(&self, slot: Slot<'a>) -> Filled<'a> {
-        slot.list().finish()
-    }
-}
-
-/// Tuples are lists of their fields.
-macro_rules! funnel_tuple {
-    ($($field:ident)+) => {
-        impl<$($field: Funnel),+> Funnel for ($($field,)+) {
-            fn funnel<'a>(&self, slot: Slot<'a>) -> Filled<'a> {
-                #[expect(non_snake_case, reason = "each field is named after its type")]
-                let ($($field,)+) = self;
-                let mut list = slot.list();
-                $(list.push($field);)+
-                list.finish()
-            }
-        }
-    };
-}
-
-funnel_tuple!(A);
-funnel_tuple!(A B);
-funnel_tuple!(A B C);
-funnel_tuple!(A B C D);
-funnel_tuple!(A B C D E);
-funnel_tuple!(A B C D E F);
-funnel_tuple!(A B C D E F G);
-funnel_tuple!(A B C D E F G H);
-funnel_tuple!(A B C D E F G H I);
-funnel_tuple!(A B C D E F G H I J);
-funnel_tuple!(A B C D E F G H I J K);
-funnel_tuple!(A B C D E F G H I J K L);
