@@ -41,8 +41,10 @@ pub mod line;
 pub mod mmap;
 pub mod probe;
 pub mod sizing;
+pub mod table;
 
 pub use filter::{
     BlockedFilter, Budget, ClassicFilter, FilterBuilder, FilterOptions, FilterReader, LevelOptions,
 };
 pub use hash::{Hasher, Hashers, KeyHash};
+pub use table::{TableOptions, TableReader, TableWriter};
