@@ -1,8 +1,8 @@
 //! The synchronisation that concurrent filters are built from, behind names that a model checker can take over.
 //!
 //! Built with `--cfg loom`, every name here is loom's, so that `tests/loom.rs` explores the interleavings of the
-//! code that ships and not of a copy of it. Otherwise they are the standard library's atomics, parking_lot's
-//! locks and arc-swap's pointer, and cost nothing.
+//! code that ships and not of a copy of it. Otherwise they are the standard library's atomics, `parking_lot`'s
+//! locks and `arc-swap`'s pointer, and cost nothing.
 
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -34,7 +34,7 @@ impl<T> Mutex<T> {
 
 /// An immutable value that is replaced as a whole: readers take the value of the moment and never wait.
 ///
-/// loom has no model of arc-swap; a lock stands in for it there. It gives what arc-swap promises, an atomic
+/// loom has no model of `arc-swap`; a lock stands in for it there. It gives what `arc-swap` promises, an atomic
 /// load and store with acquire and release ordering, so what is checked is the protocol around the pointer.
 pub(crate) struct Published<T>(
     #[cfg(loom)] loom::sync::Mutex<Arc<T>>,
