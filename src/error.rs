@@ -60,11 +60,29 @@ pub enum SizingError {
     #[error("a filter needs at least one bit")]
     NoBits,
     /// The bits of a blocked filter are not a whole number of 512-bit lines.
-    #[error("the bits of a blocked filter must be a multiple of 512, got {got}")]
+    #[error("the bits of a filter of whole lines must be a multiple of 512, got {got}")]
     NotWholeLines {
         /// The bits that were asked for.
         got: u64,
     },
+    /// A scalable filter whose first layer is sized for no key could never grow.
+    #[error("the first capacity must be at least 1 key")]
+    NoCapacity,
+    /// The growth of a scalable filter is not one that its capacities are made for.
+    #[error("the growth must be 2 or 4, got {got}")]
+    GrowthOutOfRange {
+        /// The growth that was asked for.
+        got: u8,
+    },
+    /// The tightening of a scalable filter is out of range.
+    #[error("the tightening must be 0.5 to 0.9, got {got}")]
+    TighteningOutOfRange {
+        /// The tightening that was asked for.
+        got: f64,
+    },
+    /// A scalable filter is not sized for a number of keys: it grows.
+    #[error("a scalable filter has no size of its own: it is made by its first capacity and grows")]
+    NoFixedSize,
 }
 
 /// A filter that could not be made.
@@ -82,6 +100,12 @@ pub enum FilterError {
         /// What the system said, where it said anything.
         #[source]
         source: Option<std::io::Error>,
+    },
+    /// A scalable filter has all the layers that it can have.
+    #[error("a scalable filter has at most {max} layers")]
+    NoMoreLayers {
+        /// The most layers of a filter.
+        max: u8,
     },
 }
 
@@ -173,6 +197,62 @@ pub enum FormatError {
         /// Bytes that there are.
         got: u64,
     },
+    /// A scalable filter's block claims no layer, or more than there can be.
+    #[error("a scalable filter has 1 to {max} layers, the block claims {got}")]
+    Layers {
+        /// The most layers that there can be.
+        max: u8,
+        /// The layers that the block claims.
+        got: u8,
+    },
+    /// The directory of a scalable filter's block is damaged.
+    #[error("damaged directory of layers: its CRC32 is {got:#010x} where {expected:#010x} was written")]
+    DirectoryChecksum {
+        /// The checksum that the directory carries.
+        expected: u32,
+        /// The checksum of the directory.
+        got: u32,
+    },
+    /// A scalable filter's block says that its layers are of a kind that can't be a layer.
+    #[error("the layers of a scalable filter are classic or blocked, not {got}")]
+    LayerKind {
+        /// The kind that the block says.
+        got: Kind,
+    },
+    /// One layer of a scalable filter can't be believed.
+    #[error("layer {layer}: {source}")]
+    Layer {
+        /// The layer, the oldest being 0.
+        layer: u8,
+        /// What is wrong with it.
+        source: Box<FormatError>,
+    },
+    /// One layer of a scalable filter is not of the filter around it.
+    #[error("layer {layer} differs from its filter in `{field}`: expected {expected}, got {got}")]
+    LayerDiffers {
+        /// The layer, the oldest being 0.
+        layer: u8,
+        /// The field's name in the byte map.
+        field: &'static str,
+        /// What the filter has.
+        expected: u64,
+        /// What the layer has.
+        got: u64,
+    },
+    /// One layer of a scalable filter has no bits.
+    #[error("layer {layer} has 0 bits")]
+    EmptyLayer {
+        /// The layer, the oldest being 0.
+        layer: u8,
+    },
+    /// The layers of a scalable filter hold other keys in sum than the block claims.
+    #[error("the layers hold {expected} keys in sum, the block claims {got}")]
+    Count {
+        /// The sum over the layers.
+        expected: u64,
+        /// What the header claims.
+        got: u64,
+    },
     /// Bits past the end of the filter, in its last line, are set.
     #[error("bits past the filter's {bits} bits are set")]
     PaddingNotZero {
@@ -188,6 +268,99 @@ pub enum FormatError {
         /// Bytes of the lines.
         bytes: u64,
     },
+}
+
+/// Two filters that are no unions of each other's bits. `expected` is what the filter has that is merged into,
+/// `got` what the other has.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum MergeError {
+    /// The kinds differ.
+    #[error("can't merge: `kind` differs, {expected} and {got}")]
+    Kind {
+        /// The kind merged into.
+        expected: Kind,
+        /// The other kind.
+        got: Kind,
+    },
+    /// The sizes differ.
+    #[error("can't merge: `bits` differs, {expected} and {got}")]
+    Bits {
+        /// The bits of the filter merged into.
+        expected: u64,
+        /// The bits of the other.
+        got: u64,
+    },
+    /// The numbers of probes differ.
+    #[error("can't merge: `probes` differs, {expected} and {got}")]
+    Probes {
+        /// The probes of the filter merged into.
+        expected: u8,
+        /// The probes of the other.
+        got: u8,
+    },
+    /// The hash functions differ.
+    #[error("can't merge: `hasher` differs, {expected} and {got}")]
+    Hasher {
+        /// The hash function of the filter merged into.
+        expected: HasherId,
+        /// The hash function of the other.
+        got: HasherId,
+    },
+    /// The seeds of the hash functions differ.
+    #[error("can't merge: `seed` differs, {expected} and {got}")]
+    Seed {
+        /// The seed of the filter merged into.
+        expected: u64,
+        /// The seed of the other.
+        got: u64,
+    },
+    /// The hash functions have the same id and seed and yet differ: two secret keys, or two functions of an
+    /// application.
+    #[error("can't merge: `hasher check` differs, {expected:#010x} and {got:#010x}")]
+    Check {
+        /// The check of the filter merged into.
+        expected: u32,
+        /// The check of the other.
+        got: u32,
+    },
+    /// The kinds of the layers of two scalable filters differ.
+    #[error("can't merge: `kind of the layers` differs, {expected} and {got}")]
+    LayerKind {
+        /// The kind of layers of the filter merged into.
+        expected: Kind,
+        /// The kind of layers of the other.
+        got: Kind,
+    },
+    /// The options of two scalable filters differ.
+    #[error("can't merge: `{field}` differs, {expected} and {got}")]
+    Option {
+        /// The option's name.
+        field: &'static str,
+        /// Its value in the filter merged into.
+        expected: f64,
+        /// Its value in the other.
+        got: f64,
+    },
+    /// The numbers of layers of two scalable filters differ.
+    #[error("can't merge: `layers` differs, {expected} and {got}")]
+    Layers {
+        /// The layers of the filter merged into.
+        expected: usize,
+        /// The layers of the other.
+        got: usize,
+    },
+    /// One layer of two scalable filters differs.
+    #[error("layer {layer}: {source}")]
+    Layer {
+        /// The layer, the oldest being 0.
+        layer: usize,
+        /// What differs.
+        source: Box<MergeError>,
+    },
+    /// The first block of a merge could not be copied into an owned filter.
+    #[error(transparent)]
+    Format(#[from] FormatError),
 }
 
 /// Why a hasher can't be made, or can't answer for a file.

@@ -8,6 +8,10 @@
 //! | You have | Use |
 //! |---|---|
 //! | keys, and about how many there will be | [`BlockedFilter`] |
+//! | a stream of keys of unknown length | [`ScalableFilter`] |
+//! | threads that share one filter | [`AtomicBlockedFilter`], [`ConcurrentScalableFilter`] |
+//! | any filter, and threads | [`Synchronized`] |
+//! | filters of shards to unite | [`Merger`] |
 //! | sorted keys of a file that your engine writes | [`FilterBuilder`], then [`FilterReader`] over its bytes |
 //! | a block of bytes, from a mapped file or a cache | [`FilterReader`] |
 //!
@@ -41,10 +45,13 @@ pub mod line;
 pub mod mmap;
 pub mod probe;
 pub mod sizing;
+mod sync;
 pub mod table;
 
 pub use filter::{
-    BlockedFilter, Budget, ClassicFilter, FilterBuilder, FilterOptions, FilterReader, LevelOptions,
+    AnyFilter, AtomicBlockedFilter, AtomicClassicFilter, BlockedFilter, Budget, ClassicFilter,
+    ConcurrentScalableFilter, Filter, FilterBuilder, FilterOptions, FilterReader, LevelOptions, Membership,
+    Merger, ScalableFilter, Synchronized,
 };
 pub use hash::{Hasher, Hashers, KeyHash};
 pub use table::{TableOptions, TableReader, TableWriter};

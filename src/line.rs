@@ -2,7 +2,8 @@
 //!
 //! A line is one cache line: the unit that a lookup touches. Probe kernels take [`LineBytes`], which may lie at
 //! any address; [`LineBuf`] owns lines at addresses that are multiples of 64, so that none straddles two cache
-//! lines. Alignment buys speed only, never correctness.
+//! lines. Alignment buys speed only, never correctness. [`AtomicLines`] is such a buffer lent to many threads at
+//! once, as [`AtomicLine`]s; [`ReadLine`] is what the two forms of a line have in common.
 
 #[expect(
     unsafe_code,
@@ -10,7 +11,16 @@
 )]
 mod buffer;
 
+mod atomic;
+#[cfg(loom)]
+mod modelled;
+
+pub use atomic::AtomicLine;
+#[cfg(not(loom))]
+pub use buffer::AtomicLines;
 pub use buffer::LineBuf;
+#[cfg(loom)]
+pub use modelled::AtomicLines;
 
 /// Bytes in a line.
 pub const LINE_BYTES: usize = 64;
@@ -21,6 +31,30 @@ pub const LINE_BITS: u64 = 512;
 /// The bytes of one line, at any address.
 pub type LineBytes = [u8; LINE_BYTES];
 
+/// A line that can be read: plain bytes, or words that other threads are setting bits in.
+pub trait ReadLine {
+    /// The bytes of the line. Where others write, each of its words is of some moment during the call.
+    fn load(&self) -> LineBytes;
+
+    /// Whether bit `bit` is set: bit `bit` mod 8 of byte `bit` / 8.
+    ///
+    /// # Panics
+    /// Where `bit` is 512 or more.
+    fn has(&self, bit: usize) -> bool;
+}
+
+impl ReadLine for LineBytes {
+    #[inline(always)]
+    fn load(&self) -> LineBytes {
+        *self
+    }
+
+    #[inline(always)]
+    fn has(&self, bit: usize) -> bool {
+        self[bit / 8] >> (bit % 8) & 1 == 1
+    }
+}
+
 /// The lines in `bytes`, or `None` where the length is not a whole number of lines.
 #[inline]
 #[must_use]
@@ -30,13 +64,13 @@ pub fn lines_of(bytes: &[u8]) -> Option<&[LineBytes]> {
 
 /// Asks the CPU to bring a line near, ahead of its use. Never faults, changes nothing.
 #[inline(always)]
-pub(crate) fn prefetch(line: &LineBytes) {
+pub(crate) fn prefetch<L: ReadLine>(line: &L) {
     #[cfg(target_arch = "x86_64")]
     #[expect(unsafe_code, reason = "the prefetch intrinsic takes a pointer")]
     // SAFETY: a prefetch is a hint that can't fault; and the pointer comes from a reference.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast());
+        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(line).cast());
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = line;

@@ -3,11 +3,12 @@
 use std::io::{self, Write};
 
 use super::hash_in_chunks;
+use super::interface::implement;
 use crate::error::{FilterError, FormatError, SizingError};
 use crate::format::{self, Header, Kind, Shape};
 use crate::hash::{Hasher, Hashers, KeyHash};
-use crate::line::{LineBuf, LineBytes};
-use crate::probe::{Backend, Probe};
+use crate::line::{LineBuf, LineBytes, ReadLine};
+use crate::probe::{Backend, Probe, ones};
 use crate::sizing::{BlockedParams, ClassicParams};
 
 /// A blocked Bloom filter: all probes of a key in one 64-byte line, one cache miss for each lookup.
@@ -28,7 +29,8 @@ pub type BlockedFilter = Bloom<BlockedParams>;
 /// times slower out of cache.
 pub type ClassicFilter = Bloom<ClassicParams>;
 
-/// Schemas that an owned filter can have.
+/// The schemas that a filter can have: what [`Probe`] knows of bits, with what it takes to store and size them.
+/// Implemented by [`BlockedParams`] and [`ClassicParams`], and by nothing else.
 pub trait Schema: Probe {
     /// The kind of block that holds such a filter.
     const KIND: Kind;
@@ -37,7 +39,16 @@ pub trait Schema: Probe {
     fn from_shape(shape: Shape) -> Option<Self>;
 
     /// The smallest filter of the schema: what an empty block is decoded into.
+    ///
+    /// # Errors
+    /// None that happens: the size is a constant of the schema.
     fn smallest() -> Result<Self, SizingError>;
+
+    /// The smallest filter that, holding `keys` distinct keys, has a false-positive rate of at most `fpp`.
+    ///
+    /// # Errors
+    /// What the sizing of the schema refuses.
+    fn for_fpp(keys: u64, fpp: f64) -> Result<Self, SizingError>;
 }
 
 impl Schema for BlockedParams {
@@ -49,6 +60,10 @@ impl Schema for BlockedParams {
 
     fn smallest() -> Result<Self, SizingError> {
         Self::explicit(512, 1)
+    }
+
+    fn for_fpp(keys: u64, fpp: f64) -> Result<Self, SizingError> {
+        Self::for_fpp(keys, fpp)
     }
 }
 
@@ -62,6 +77,10 @@ impl Schema for ClassicParams {
     fn smallest() -> Result<Self, SizingError> {
         Self::explicit(1, 1)
     }
+
+    fn for_fpp(keys: u64, fpp: f64) -> Result<Self, SizingError> {
+        Self::for_fpp(keys, fpp)
+    }
 }
 
 /// An owned Bloom filter of fixed size, of either schema. Use it by its aliases [`BlockedFilter`] and
@@ -74,11 +93,21 @@ impl Schema for ClassicParams {
 /// [`expected_fpp`](Self::expected_fpp).
 #[derive(Debug)]
 pub struct Bloom<P: Schema> {
-    params: P,
-    hasher: Hasher,
+    pub(super) params: P,
+    pub(super) hasher: Hasher,
     backend: Backend,
-    lines: LineBuf,
-    count: u64,
+    pub(super) lines: LineBuf,
+    /// Only a hint: a foreign writer may have got it wrong. What is in the filter, the bits say.
+    pub(super) count: u64,
+}
+
+/// What a filter is made of, for the filters that are made from each other.
+pub(super) struct Parts<P> {
+    pub(super) params: P,
+    pub(super) hasher: Hasher,
+    pub(super) backend: Backend,
+    pub(super) lines: LineBuf,
+    pub(super) count: u64,
 }
 
 impl<P: Schema> Bloom<P> {
@@ -101,6 +130,18 @@ impl<P: Schema> Bloom<P> {
         Ok(Self { params, hasher, backend: Backend::detect(), lines: LineBuf::zeroed(lines)?, count: 0 })
     }
 
+    /// The filter of these parts; as many lines as the parameters ask for.
+    pub(super) fn from_parts(parts: Parts<P>) -> Self {
+        let Parts { params, hasher, backend, lines, count } = parts;
+        Self { params, hasher, backend, lines, count }
+    }
+
+    /// What the filter is made of.
+    pub(super) fn into_parts(self) -> Parts<P> {
+        let Self { params, hasher, backend, lines, count } = self;
+        Parts { params, hasher, backend, lines, count }
+    }
+
     /// The same filter on another backend. All backends give the same bits and answers; this is for tests and
     /// measurements.
     #[must_use]
@@ -118,7 +159,7 @@ impl<P: Schema> Bloom<P> {
     #[inline]
     pub fn add_hash(&mut self, hash: KeyHash) -> bool {
         let new = self.params.add(self.backend, self.lines.lines_mut(), hash);
-        self.count += u64::from(new);
+        self.count = self.count.saturating_add(new.into());
         new
     }
 
@@ -134,7 +175,7 @@ impl<P: Schema> Bloom<P> {
     /// [`add_batch`](Self::add_batch) for hashes that the caller has.
     pub fn add_hashes(&mut self, hashes: &[KeyHash]) -> u64 {
         let new = self.params.add_batch(self.backend, self.lines.lines_mut(), hashes);
-        self.count += new;
+        self.count = self.count.saturating_add(new);
         new
     }
 
@@ -245,7 +286,11 @@ impl<P: Schema> Bloom<P> {
             return Err(FormatError::WrongKind { expected: P::KIND, got: header.kind });
         }
         format::verify_body(&header, lines)?;
-        let hasher = hashers.resolve(&header.hasher)?;
+        Self::copy_of(&header, lines, hashers.resolve(&header.hasher)?)
+    }
+
+    /// An owned copy of a block of this kind, given by its checked header, its lines and its hasher.
+    pub(super) fn copy_of(header: &Header, lines: &[LineBytes], hasher: Hasher) -> Result<Self, FormatError> {
         let params = match P::from_shape(header.shape()?) {
             Some(params) => params,
             None => P::smallest().map_err(|source| FormatError::Parameters { kind: P::KIND, source })?,
@@ -259,30 +304,38 @@ impl<P: Schema> Bloom<P> {
         Ok(filter)
     }
 
+    /// True where no key was added. Where none was counted the bits decide, for a count may be wrong.
+    fn is_empty(&self) -> bool {
+        self.count == 0 && self.lines.bytes().iter().all(|&byte| byte == 0)
+    }
+
     /// The header of this filter's block. A filter without keys is written as an empty block, whatever its size.
     pub(crate) fn header(&self) -> Header {
-        let hasher = self.hasher.identity();
-        if self.count == 0 {
-            return Header::empty(P::KIND, hasher);
-        }
+        if self.is_empty() { Header::empty(P::KIND, self.hasher.identity()) } else { self.sized_header() }
+    }
+
+    /// The header that gives the size even where there is no key.
+    pub(super) fn sized_header(&self) -> Header {
         Header {
             kind: P::KIND,
             probes: self.params.probes(),
             bits: self.params.bits(),
             count: self.count,
-            hasher,
-            body_crc: format::crc32(self.body()),
+            hasher: self.hasher.identity(),
+            body_crc: format::crc32(self.lines.bytes()),
         }
     }
 
     /// The bytes after the header.
     pub(crate) fn body(&self) -> &[u8] {
-        if self.count == 0 { &[] } else { self.lines.bytes() }
+        if self.is_empty() { &[] } else { self.lines.bytes() }
     }
 }
 
+implement!([P: Schema] Bloom<P>, |_filter| P::KIND);
+
 /// The share of `bits` that are set in `lines`.
-pub(super) fn fill(bits: u64, lines: &[LineBytes]) -> f64 {
-    let ones: u64 = lines.as_flattened().iter().map(|byte| u64::from(byte.count_ones())).sum();
+pub(super) fn fill(bits: u64, lines: &[impl ReadLine]) -> f64 {
+    let ones: u64 = lines.iter().map(|line| u64::from(ones(line))).sum();
     if bits == 0 { 0.0 } else { ones as f64 / bits as f64 }
 }

@@ -3,7 +3,7 @@
 use super::options::AnyParams;
 use super::{FilterOptions, bloom::Schema};
 use crate::error::{FilterError, SizingError};
-use crate::format::{HEADER_BYTES, Header, crc32};
+use crate::format::{HEADER_BYTES, Header, Kind, crc32};
 use crate::hash::{Hasher, KeyHash};
 use crate::line::{LINE_BYTES, LineBytes};
 use crate::probe::Backend;
@@ -77,6 +77,9 @@ impl FilterBuilder {
     /// # Errors
     /// [`FilterError::Sizing`] where the budget can't be met for so many keys, [`FilterError::OutOfMemory`].
     pub fn finish(self) -> Result<Vec<u8>, FilterError> {
+        if self.options.kind == Kind::Scalable {
+            return Err(SizingError::NoFixedSize.into());
+        }
         if self.hashes.is_empty() {
             return Ok(Header::empty(self.options.kind, self.options.hasher.identity()).encode().to_vec());
         }

@@ -5,19 +5,40 @@
 //! negatives, no deletes, no iteration, and a filter is no security boundary.
 //!
 //! - [`BlockedFilter`] and [`ClassicFilter`] are owned and of fixed size.
+//! - [`ScalableFilter`] grows, for a stream of unknown length.
+//! - [`AtomicBlockedFilter`], [`AtomicClassicFilter`] and [`ConcurrentScalableFilter`] are shared by threads without
+//!   a lock; [`Synchronized`] puts any filter behind one.
+//! - [`Merger`] and the `merge` methods make the union of filters.
 //! - [`FilterBuilder`] collects keys whose number isn't known yet and writes a block of just the right size.
 //! - [`FilterReader`] answers from the bytes of a block, wherever they lie, without copying them.
+//! - [`Filter`] and [`Membership`] are what all have in common, and [`open_any`] reads whatever kind a block holds.
 //! - [`FilterOptions`] says which kind and how much memory; [`LevelOptions`] says it by level of an LSM tree.
 
+mod any;
+mod atomic;
 pub(crate) mod bloom;
 mod builder;
+mod concurrent_scalable;
+mod interface;
+mod merge;
 mod options;
 mod reader;
+mod scalable;
+mod stripes;
+mod synchronized;
+mod view;
 
-pub use bloom::{BlockedFilter, Bloom, ClassicFilter};
+pub use any::{AnyFilter, open_any};
+pub use atomic::{AtomicBlockedFilter, AtomicClassicFilter, AtomicFilter};
+pub use bloom::{BlockedFilter, Bloom, ClassicFilter, Schema};
 pub use builder::FilterBuilder;
+pub use concurrent_scalable::ConcurrentScalableFilter;
+pub use interface::{Filter, Membership};
+pub use merge::Merger;
 pub use options::{Budget, FilterOptions, LevelOptions};
 pub use reader::FilterReader;
+pub use scalable::ScalableFilter;
+pub use synchronized::Synchronized;
 
 /// Keys hashed and looked up, or added, at a time: enough for the prefetching loops to get going, few enough to
 /// stay in the first-level cache.

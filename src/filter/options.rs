@@ -89,6 +89,7 @@ impl FilterOptions {
             (Kind::Blocked, Budget::BitsPerKey(bits)) => {
                 BlockedParams::for_bits_per_key(keys, bits).map(AnyParams::Blocked)
             }
+            (Kind::Scalable, _) => Err(SizingError::NoFixedSize),
         }
     }
 }

@@ -1,11 +1,14 @@
 //! Answering from a block, wherever its bytes lie.
 
-use super::{bloom, hash_in_chunks};
+use super::bloom::Bloom;
+use super::scalable::{ScalableFilter, any_layer, compound};
+use super::view::{BloomParams, View};
+use super::{AnyFilter, Membership, hash_in_chunks};
 use crate::error::FormatError;
-use crate::format::{self, HEADER_BYTES, Header, Kind, Shape};
+use crate::format::{self, Container, HEADER_BYTES, Header, Kind, Shape};
 use crate::hash::{Hasher, Hashers, KeyHash};
 use crate::line::{LineBytes, lines_of};
-use crate::probe::{Backend, Probe};
+use crate::probe::Backend;
 
 /// A filter read from the bytes of its block: a slice, a vector, a mapped file, a cache entry of an engine.
 ///
@@ -30,9 +33,18 @@ use crate::probe::{Backend, Probe};
 pub struct FilterReader<B> {
     block: B,
     header: Header,
-    shape: Shape,
+    body: Body,
     hasher: Hasher,
     backend: Backend,
+}
+
+/// What the lines of a block are.
+#[derive(Debug, Clone)]
+pub(super) enum Body {
+    Empty,
+    Bloom(BloomParams),
+    /// The layers of a scalable filter, with the parameters of each.
+    Layers(Container, Box<[BloomParams]>),
 }
 
 impl<B: AsRef<[u8]>> FilterReader<B> {
@@ -52,10 +64,20 @@ impl<B: AsRef<[u8]>> FilterReader<B> {
     /// # Errors
     /// What is wrong with the header, the length or the hasher.
     pub fn open_unverified(block: B, hashers: &Hashers) -> Result<Self, FormatError> {
-        let (header, _) = format::split(block.as_ref())?;
+        let (header, lines) = format::split(block.as_ref())?;
         let hasher = hashers.resolve(&header.hasher)?;
-        let shape = header.shape()?;
-        Ok(Self { block, header, shape, hasher, backend: Backend::detect() })
+        let body = match header.shape()? {
+            Shape::Empty => Body::Empty,
+            Shape::Scalable => {
+                let container = Container::decode(&header, lines)?;
+                let shapes = container.layers.iter().map(|layer| layer.header.shape());
+                let params = shapes.filter_map(|shape| shape.map(BloomParams::from_shape).transpose());
+                let params = params.collect::<Result<_, _>>()?;
+                Body::Layers(container, params)
+            }
+            shape => BloomParams::from_shape(shape).map_or(Body::Empty, Body::Bloom),
+        };
+        Ok(Self { block, header, body, hasher, backend: Backend::detect() })
     }
 
     /// The same reader on another backend. All backends give the same answers; this is for tests and
@@ -68,9 +90,13 @@ impl<B: AsRef<[u8]>> FilterReader<B> {
     /// Checks the body against its CRC.
     ///
     /// # Errors
-    /// [`FormatError::BodyChecksum`], or [`FormatError::PaddingNotZero`].
+    /// [`FormatError::BodyChecksum`] or [`FormatError::PaddingNotZero`]; of a scalable filter's layer, in
+    /// [`FormatError::Layer`].
     pub fn verify(&self) -> Result<(), FormatError> {
-        format::verify_body(&self.header, self.lines())
+        match &self.body {
+            Body::Layers(container, _) => container.verify(&self.header, self.lines()),
+            _ => format::verify_body(&self.header, self.lines()),
+        }
     }
 
     /// False when the key was certainly never added; true when it may have been.
@@ -84,10 +110,12 @@ impl<B: AsRef<[u8]>> FilterReader<B> {
     #[inline]
     #[must_use]
     pub fn might_contain_hash(&self, hash: KeyHash) -> bool {
-        match &self.shape {
-            Shape::Empty => false,
-            Shape::Classic(params) => params.might_contain(self.backend, self.lines(), hash),
-            Shape::Blocked(params) => params.might_contain(self.backend, self.lines(), hash),
+        match &self.body {
+            Body::Empty => false,
+            Body::Bloom(params) => self.view(*params).might_contain(hash),
+            Body::Layers(container, params) => {
+                self.layers(container, params).any(|(layer, _)| layer.might_contain(hash))
+            }
         }
     }
 
@@ -108,10 +136,15 @@ impl<B: AsRef<[u8]>> FilterReader<B> {
     /// Where `answers` is not as long as `hashes`.
     pub fn might_contain_hashes(&self, hashes: &[KeyHash], answers: &mut [bool]) {
         assert_eq!(hashes.len(), answers.len(), "as many answers as hashes");
-        match &self.shape {
-            Shape::Empty => answers.fill(false),
-            Shape::Classic(params) => params.might_contain_batch(self.backend, self.lines(), hashes, answers),
-            Shape::Blocked(params) => params.might_contain_batch(self.backend, self.lines(), hashes, answers),
+        match &self.body {
+            Body::Empty => answers.fill(false),
+            Body::Bloom(params) => self.view(*params).might_contain_batch(hashes, answers),
+            Body::Layers(container, params) => {
+                let layers = self.layers(container, params);
+                any_layer(layers, hashes, answers, |(layer, _), hashes, answers| {
+                    layer.might_contain_batch(hashes, answers);
+                });
+            }
         }
     }
 
@@ -142,27 +175,64 @@ impl<B: AsRef<[u8]>> FilterReader<B> {
     /// The false-positive rate that theory gives for [`count`](Self::count) keys. Reads the header only.
     #[must_use]
     pub fn expected_fpp(&self) -> f64 {
-        match &self.shape {
-            Shape::Empty => 0.0,
-            Shape::Classic(params) => params.expected_fpp(self.count()),
-            Shape::Blocked(params) => params.expected_fpp(self.count()),
+        match &self.body {
+            Body::Empty => 0.0,
+            Body::Bloom(params) => self.view(*params).expected_fpp(self.count()),
+            Body::Layers(container, params) => {
+                compound(self.layers(container, params).map(|(layer, keys)| layer.expected_fpp(keys)))
+            }
         }
     }
 
     /// The false-positive rate that the bits really set give. Reads the whole filter.
     #[must_use]
     pub fn expected_fpp_from_fill(&self) -> f64 {
-        match &self.shape {
-            Shape::Empty => 0.0,
-            Shape::Classic(params) => params.fill_fpp(self.lines()),
-            Shape::Blocked(params) => params.fill_fpp(self.lines()),
+        match &self.body {
+            Body::Empty => 0.0,
+            Body::Bloom(params) => self.view(*params).fill_fpp(),
+            Body::Layers(container, params) => {
+                compound(self.layers(container, params).map(|(layer, _)| layer.fill_fpp()))
+            }
         }
     }
 
-    /// The share of bits that are set, 0 to 1. Reads the whole filter.
+    /// The share of bits that are set, 0 to 1; of a scalable filter, of the bits of all layers. Reads the whole
+    /// filter.
     #[must_use]
     pub fn fill(&self) -> f64 {
-        bloom::fill(self.header.bits, self.lines())
+        match &self.body {
+            Body::Empty => 0.0,
+            Body::Bloom(params) => self.view(*params).fill(),
+            Body::Layers(container, params) => {
+                let layers = || self.layers(container, params).map(|(layer, _)| layer);
+                let bits: f64 = layers().map(|layer| layer.bits() as f64).sum();
+                layers().map(|layer| layer.fill() * layer.bits() as f64).sum::<f64>() / bits
+            }
+        }
+    }
+
+    /// Options and layers of a scalable filter; `None` for any other kind.
+    #[must_use]
+    pub fn container(&self) -> Option<&Container> {
+        if let Body::Layers(container, _) = &self.body { Some(container) } else { None }
+    }
+
+    /// An owned copy, to add to or to merge into. Only what [`open`](Self::open) has verified is worth copying.
+    ///
+    /// # Errors
+    /// [`FormatError::OutOfMemory`].
+    pub fn to_owned_filter(&self) -> Result<AnyFilter, FormatError> {
+        let (lines, hasher) = (self.lines(), self.hasher.clone());
+        Ok(match (self.kind(), &self.body) {
+            (_, Body::Layers(container, _)) if container.layer_kind == Kind::Classic => {
+                AnyFilter::ScalableClassic(ScalableFilter::copy_of(container, lines, hasher)?)
+            }
+            (_, Body::Layers(container, _)) => {
+                AnyFilter::ScalableBlocked(ScalableFilter::copy_of(container, lines, hasher)?)
+            }
+            (Kind::Classic, _) => AnyFilter::Classic(Bloom::copy_of(&self.header, lines, hasher)?),
+            _ => AnyFilter::Blocked(Bloom::copy_of(&self.header, lines, hasher)?),
+        })
     }
 
     /// The block that the reader was opened on.
@@ -171,9 +241,64 @@ impl<B: AsRef<[u8]>> FilterReader<B> {
         self.block
     }
 
+    /// What the lines are.
+    pub(super) fn body(&self) -> &Body {
+        &self.body
+    }
+
+    /// The body as one Bloom filter.
+    #[inline]
+    fn view(&self, params: BloomParams) -> View<'_> {
+        View { params, lines: self.lines(), backend: self.backend }
+    }
+
+    /// The layers of a scalable filter with the keys that each claims, the newest and largest first.
+    fn layers<'a>(
+        &'a self,
+        container: &'a Container,
+        params: &'a [BloomParams],
+    ) -> impl Iterator<Item = (View<'a>, u64)> + Clone {
+        let (body, backend) = (self.lines(), self.backend);
+        container.layers.iter().zip(params).rev().map(move |(layer, &params)| {
+            // `Container::decode` has seen that the lines are there.
+            let lines = body.get(layer.lines.clone()).unwrap_or_default();
+            (View { params, lines, backend }, layer.header.count)
+        })
+    }
+
     /// The body. `open_unverified` has seen that the block is a header and whole lines.
     #[inline]
-    fn lines(&self) -> &[LineBytes] {
+    pub(super) fn lines(&self) -> &[LineBytes] {
         self.block.as_ref().get(HEADER_BYTES..).and_then(lines_of).unwrap_or_default()
+    }
+}
+
+impl<B: AsRef<[u8]> + std::fmt::Debug + Send + Sync> Membership for FilterReader<B> {
+    fn kind(&self) -> Kind {
+        self.kind()
+    }
+
+    fn hasher(&self) -> &Hasher {
+        self.hasher()
+    }
+
+    fn might_contain_hash(&self, hash: KeyHash) -> bool {
+        self.might_contain_hash(hash)
+    }
+
+    fn might_contain_hashes(&self, hashes: &[KeyHash], answers: &mut [bool]) {
+        self.might_contain_hashes(hashes, answers);
+    }
+
+    fn count(&self) -> u64 {
+        self.count()
+    }
+
+    fn expected_fpp(&self) -> f64 {
+        self.expected_fpp()
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        self.block.as_ref().to_vec()
     }
 }

@@ -1,10 +1,10 @@
 //! The header of a filter block, field by field.
 
 use super::{Kind, crc32};
-use crate::error::FormatError;
+use crate::error::{FormatError, SizingError};
 use crate::hash::{HasherId, HasherIdentity};
 use crate::line::{LINE_BITS, LINE_BYTES};
-use crate::sizing::{BlockedParams, ClassicParams};
+use crate::sizing::{BlockedParams, ClassicParams, ScalableParams};
 
 /// The first four bytes of every block: a byte that no text begins with, then "BLF".
 pub const MAGIC: [u8; 4] = [0x89, b'B', b'L', b'F'];
@@ -35,9 +35,10 @@ pub const HEADER_BYTES: usize = HEADER_CRC_AT + 4;
 pub struct Header {
     /// What the block holds.
     pub kind: Kind,
-    /// Probes of a key; 0 for an empty block.
+    /// Probes of a key, or layers of a scalable filter; 0 for an empty block.
     pub probes: u8,
-    /// Bits of the filter; 0 for an empty block. The body is as many whole lines as they need.
+    /// Bits of the filter, or of the whole body of a scalable one; 0 for an empty block. The body is as many
+    /// whole lines as they need.
     pub bits: u64,
     /// Keys added: distinct ones, as far as the filter could tell.
     pub count: u64,
@@ -57,6 +58,8 @@ pub enum Shape {
     Classic(ClassicParams),
     /// A blocked filter.
     Blocked(BlockedParams),
+    /// A scalable filter, which [`Container`](super::Container) reads on.
+    Scalable,
 }
 
 impl Header {
@@ -90,8 +93,8 @@ impl Header {
     /// # Errors
     /// In the order of the checks: [`FormatError::TooShort`], [`FormatError::Magic`],
     /// [`FormatError::HeaderChecksum`], [`FormatError::Version`], then for fields that hold what no writer writes
-    /// [`FormatError::Reserved`], [`FormatError::UnknownKind`], [`FormatError::EmptyWithKeys`] and
-    /// [`FormatError::Parameters`].
+    /// [`FormatError::Reserved`], [`FormatError::UnknownKind`], [`FormatError::EmptyWithKeys`],
+    /// [`FormatError::Parameters`] and [`FormatError::Layers`].
     pub fn decode(block: &[u8]) -> Result<Self, FormatError> {
         let Some(bytes) = block.first_chunk::<HEADER_BYTES>() else {
             // A foreign file is better told by its first bytes than by its length.
@@ -137,13 +140,17 @@ impl Header {
     /// The parameters that the header describes.
     ///
     /// # Errors
-    /// [`FormatError::EmptyWithKeys`] for no bits and yet keys or probes; [`FormatError::Parameters`] for
-    /// parameters that no filter of the kind has. A header that [`decode`](Self::decode) gave has neither.
+    /// [`FormatError::EmptyWithKeys`] for no bits and yet keys or probes; [`FormatError::Parameters`] or, for a
+    /// scalable filter, [`FormatError::Layers`] for parameters that no filter of the kind has. A header that [`decode`](Self::decode) gave has neither.
     pub fn shape(&self) -> Result<Shape, FormatError> {
         let probes = u32::from(self.probes);
         if self.bits == 0 {
             if self.count != 0 || probes != 0 {
                 return Err(FormatError::EmptyWithKeys { count: self.count, probes: self.probes });
+            }
+            if self.kind == Kind::Scalable {
+                // It would have lost the options by which it grows: none is written so.
+                return Err(FormatError::Layers { max: ScalableParams::MAX_LAYERS, got: 0 });
             }
             return Ok(Shape::Empty);
         }
@@ -151,6 +158,13 @@ impl Header {
         match self.kind {
             Kind::Classic => ClassicParams::explicit(self.bits, probes).map(Shape::Classic).map_err(refused),
             Kind::Blocked => BlockedParams::explicit(self.bits, probes).map(Shape::Blocked).map_err(refused),
+            Kind::Scalable if !self.bits.is_multiple_of(LINE_BITS) => {
+                Err(refused(SizingError::NotWholeLines { got: self.bits }))
+            }
+            Kind::Scalable if !(1..=ScalableParams::MAX_LAYERS).contains(&self.probes) => {
+                Err(FormatError::Layers { max: ScalableParams::MAX_LAYERS, got: self.probes })
+            }
+            Kind::Scalable => Ok(Shape::Scalable),
         }
     }
 

@@ -13,6 +13,8 @@ pub enum Kind {
     Classic = 1,
     /// A blocked Bloom filter: all probes of a key in one line.
     Blocked = 2,
+    /// A scalable filter: a container of classic or blocked layers.
+    Scalable = 4,
 }
 
 impl Kind {
@@ -30,16 +32,18 @@ impl Kind {
         match id {
             1 => Ok(Self::Classic),
             2 => Ok(Self::Blocked),
+            4 => Ok(Self::Scalable),
             _ => Err(FormatError::UnknownKind { got: id }),
         }
     }
 
-    /// The kind's name: `"classic"` or `"blocked"`.
+    /// The kind's name: `"classic"`, `"blocked"` or `"scalable"`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Classic => "classic",
             Self::Blocked => "blocked",
+            Self::Scalable => "scalable",
         }
     }
 }

@@ -5,7 +5,7 @@
 //!      0    4 magic 89 42 4C 46
 //!      4    1 version, 1
 //!      5    1 kind
-//!      6    1 probes of a key
+//!      6    1 probes of a key; layers of a scalable filter
 //!      7    1 flags, zero in version 1
 //!      8    8 bits
 //!     16    8 keys added
@@ -18,15 +18,17 @@
 //!     48      body: whole lines of 64 bytes
 //! ```
 //!
-//! All integers are little-endian. DESIGN.md says what each field may hold; [`Header::decode`] enforces it.
+//! All integers are little-endian. A scalable filter is a [`Container`] of such blocks in one. DESIGN.md says what each field may hold; [`Header::decode`] enforces it.
 //!
 //! A block is believed only as far as it was checked: the length against the header before anything is computed
 //! from it, every reserved bit, the parameters by the constructors of [`sizing`](crate::sizing), and the body by
 //! its CRC. A short block is an error and never an empty filter, for an empty filter answers "absent".
 
+mod container;
 mod header;
 mod kind;
 
+pub use container::{Container, ContainerLayer};
 pub use header::{HEADER_BYTES, Header, MAGIC, Shape, VERSION};
 pub use kind::Kind;
 

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::ptr::NonNull;
 
+#[cfg(not(loom))]
+use super::AtomicLine;
 use super::{LINE_BYTES, LineBytes};
 use crate::error::FilterError;
 use crate::mmap::AnonMap;
@@ -16,8 +18,8 @@ struct AlignedLine(LineBytes);
 /// from 2 MiB on.
 ///
 /// Memory is kept as a raw pointer and not as a `Box`, because the same allocation is lent as plain bytes
-/// ([`lines`](Self::lines), [`lines_mut`](Self::lines_mut)) and, inside a concurrent filter that never does
-/// that, as atomic words.
+/// ([`lines`](Self::lines), [`lines_mut`](Self::lines_mut)) and, inside [`AtomicLines`] that never does that, as
+/// atomic words.
 pub struct LineBuf {
     /// The first line; dangling but aligned when `count` is 0.
     first: NonNull<AlignedLine>,
@@ -115,6 +117,46 @@ impl fmt::Debug for LineBuf {
         f.debug_struct("LineBuf").field("lines", &self.count).finish_non_exhaustive()
     }
 }
+
+/// A [`LineBuf`] lent to many threads at once. The two turn into each other without copying.
+#[cfg(not(loom))]
+#[derive(Debug)]
+pub struct AtomicLines(LineBuf);
+
+#[cfg(not(loom))]
+impl AtomicLines {
+    /// The lines, to read and to set bits in.
+    #[inline]
+    #[must_use]
+    pub fn lines(&self) -> &[AtomicLine] {
+        // SAFETY: `first` and `count` describe initialised memory that the buffer owns until it is dropped, and
+        // its pointer came from a unique one, so it may be written through. `AtomicLine` has the layout of
+        // `AlignedLine` (eight 64-bit words, alignment 64) and every bit pattern is one of its values. The
+        // buffer is private to this type, which lends its memory in no other form, so no plain reference to it
+        // lives beside this one.
+        unsafe { std::slice::from_raw_parts(self.0.first.as_ptr().cast(), self.0.count) }
+    }
+}
+
+#[cfg(not(loom))]
+impl From<LineBuf> for AtomicLines {
+    fn from(lines: LineBuf) -> Self {
+        Self(lines)
+    }
+}
+
+#[cfg(not(loom))]
+impl From<AtomicLines> for LineBuf {
+    fn from(lines: AtomicLines) -> Self {
+        lines.0
+    }
+}
+
+#[cfg(not(loom))]
+const _: () = {
+    assert!(size_of::<AtomicLine>() == size_of::<AlignedLine>());
+    assert!(align_of::<AtomicLine>() == align_of::<AlignedLine>());
+};
 
 #[cfg(test)]
 mod tests {

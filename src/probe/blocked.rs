@@ -15,10 +15,11 @@
 //! in an arithmetic progression: inside 512 bits that costs a fifth more false positives at 10 bits per key and
 //! three times as many at 16.
 
-use super::kernel::Backend;
+use super::batch::fetch_ahead;
+use super::kernel::{Backend, add_shared};
 use super::{Probe, ones};
 use crate::hash::KeyHash;
-use crate::line::{LINE_BITS, LineBytes};
+use crate::line::{AtomicLine, LINE_BITS, LineBytes, ReadLine, prefetch};
 use crate::sizing::BlockedParams;
 
 /// The number of the hash's line among `lines` (at most 2³²).
@@ -53,7 +54,7 @@ impl Probe for BlockedParams {
         (*self).expected_fpp(keys)
     }
 
-    fn fill_fpp(&self, lines: &[LineBytes]) -> f64 {
+    fn fill_fpp<L: ReadLine>(&self, lines: &[L]) -> f64 {
         // A line is picked evenly, then every probe meets a one with the line's own fill.
         let per_fill: Vec<f64> =
             (0..=512).map(|ones| (f64::from(ones) / 512.0).powi(i32::from(self.probes()))).collect();
@@ -61,7 +62,7 @@ impl Probe for BlockedParams {
         if lines.is_empty() { 0.0 } else { sum / lines.len() as f64 }
     }
 
-    fn keys_from_fill(&self, lines: &[LineBytes]) -> Option<u64> {
+    fn keys_from_fill<L: ReadLine>(&self, lines: &[L]) -> Option<u64> {
         // Line by line, i keys leave 512·(1 − 1/512)^(i·k) zeros on average; the sum over lines estimates n.
         let step = (-1.0 / LINE_BITS as f64).ln_1p() * f64::from(self.probes());
         let per_zeros: Vec<f64> = (0..=512).map(|zeros| (f64::from(zeros) / 512.0).ln() / step).collect();
@@ -71,14 +72,14 @@ impl Probe for BlockedParams {
     }
 
     #[inline]
-    fn might_contain(&self, backend: Backend, lines: &[LineBytes], hash: KeyHash) -> bool {
+    fn might_contain<L: ReadLine>(&self, backend: Backend, lines: &[L], hash: KeyHash) -> bool {
         backend.might_contain(&lines[line_index(hash, lines.len())], probe_seed(hash), self.probes())
     }
 
-    fn might_contain_batch(
+    fn might_contain_batch<L: ReadLine>(
         &self,
         backend: Backend,
-        lines: &[LineBytes],
+        lines: &[L],
         hashes: &[KeyHash],
         answers: &mut [bool],
     ) {
@@ -93,5 +94,19 @@ impl Probe for BlockedParams {
 
     fn add_batch(&self, backend: Backend, lines: &mut [LineBytes], hashes: &[KeyHash]) -> u64 {
         backend.add_batch(lines, hashes, self.probes())
+    }
+    #[inline]
+    fn add_shared(&self, lines: &[AtomicLine], hash: KeyHash) -> bool {
+        add_shared(&lines[line_index(hash, lines.len())], probe_seed(hash), self.probes())
+    }
+
+    fn add_shared_batch(&self, lines: &[AtomicLine], hashes: &[KeyHash]) -> u64 {
+        let mut new = 0;
+        fetch_ahead(
+            hashes,
+            |hash| prefetch(&lines[line_index(hash, lines.len())]),
+            |_, hash| new += u64::from(self.add_shared(lines, hash)),
+        );
+        new
     }
 }

@@ -20,7 +20,7 @@ use super::batch::{fetch_ahead, fetch_ahead_mut};
 use super::kernel::Backend;
 use super::{Probe, ones};
 use crate::hash::KeyHash;
-use crate::line::{LINE_BITS, LineBytes, prefetch};
+use crate::line::{AtomicLine, LINE_BITS, LineBytes, ReadLine, prefetch};
 use crate::sizing::ClassicParams;
 
 /// 2⁶⁴ divided by the golden ratio, odd.
@@ -45,9 +45,9 @@ impl Walk {
         Self { position, stride: (mixed ^ (mixed >> 32)) | 1, growth: 0, bits }
     }
 
-    /// The next probe: the line, the byte in it and the bit in that.
+    /// The next probe: the line, and the bit in it.
     #[inline(always)]
-    fn next(&mut self) -> (usize, usize, u8) {
+    fn next(&mut self) -> (usize, usize) {
         let bit = (u128::from(self.position) * u128::from(self.bits)) >> 64;
         self.position = self.position.wrapping_add(self.stride);
         self.growth = self.growth.wrapping_add(GOLDEN);
@@ -57,7 +57,7 @@ impl Walk {
             reason = "less than `bits`, the lines of which are in memory"
         )]
         let bit = bit as usize;
-        (bit / 512, bit / 8 % 64, 1 << (bit % 8))
+        (bit / 512, bit % 512)
     }
 }
 
@@ -81,12 +81,12 @@ impl Probe for ClassicParams {
         (*self).expected_fpp(keys)
     }
 
-    fn fill_fpp(&self, lines: &[LineBytes]) -> f64 {
+    fn fill_fpp<L: ReadLine>(&self, lines: &[L]) -> f64 {
         let ones: u64 = lines.iter().map(|line| u64::from(ones(line))).sum();
         (ones as f64 / (*self).bits() as f64).powi(i32::from((*self).probes()))
     }
 
-    fn keys_from_fill(&self, lines: &[LineBytes]) -> Option<u64> {
+    fn keys_from_fill<L: ReadLine>(&self, lines: &[L]) -> Option<u64> {
         let ones: u64 = lines.iter().map(|line| u64::from(ones(line))).sum();
         let bits = (*self).bits() as f64;
         let keys = (-(ones as f64) / bits).ln_1p() / ((-1.0 / bits).ln_1p() * f64::from((*self).probes()));
@@ -95,18 +95,18 @@ impl Probe for ClassicParams {
     }
 
     #[inline]
-    fn might_contain(&self, _: Backend, lines: &[LineBytes], hash: KeyHash) -> bool {
+    fn might_contain<L: ReadLine>(&self, _: Backend, lines: &[L], hash: KeyHash) -> bool {
         let mut walk = Walk::new(hash, (*self).bits());
         (0..(*self).probes()).all(|_| {
-            let (line, byte, mask) = walk.next();
-            lines[line][byte] & mask != 0
+            let (line, bit) = walk.next();
+            lines[line].has(bit)
         })
     }
 
-    fn might_contain_batch(
+    fn might_contain_batch<L: ReadLine>(
         &self,
         backend: Backend,
-        lines: &[LineBytes],
+        lines: &[L],
         hashes: &[KeyHash],
         answers: &mut [bool],
     ) {
@@ -123,8 +123,8 @@ impl Probe for ClassicParams {
         let mut walk = Walk::new(hash, (*self).bits());
         let mut missing = 0;
         for _ in 0..(*self).probes() {
-            let (line, byte, mask) = walk.next();
-            let byte = &mut lines[line][byte];
+            let (line, bit) = walk.next();
+            let (byte, mask) = (&mut lines[line][bit / 8], 1 << (bit % 8));
             missing |= !*byte & mask;
             *byte |= mask;
         }
@@ -141,11 +141,32 @@ impl Probe for ClassicParams {
         );
         new
     }
+
+    #[inline]
+    fn add_shared(&self, lines: &[AtomicLine], hash: KeyHash) -> bool {
+        let mut walk = Walk::new(hash, (*self).bits());
+        let mut new = false;
+        for _ in 0..(*self).probes() {
+            let (line, bit) = walk.next();
+            new |= lines[line].set(bit / 64, 1 << (bit % 64));
+        }
+        new
+    }
+
+    fn add_shared_batch(&self, lines: &[AtomicLine], hashes: &[KeyHash]) -> u64 {
+        let mut new = 0;
+        fetch_ahead(
+            hashes,
+            |hash| fetch_probes(*self, lines, hash),
+            |_, hash| new += u64::from(self.add_shared(lines, hash)),
+        );
+        new
+    }
 }
 
 /// Asks for the line of each probe.
 #[inline(always)]
-fn fetch_probes(params: ClassicParams, lines: &[LineBytes], hash: KeyHash) {
+fn fetch_probes(params: ClassicParams, lines: &[impl ReadLine], hash: KeyHash) {
     let mut walk = Walk::new(hash, params.bits());
     for _ in 0..params.probes() {
         prefetch(&lines[walk.next().0]);

@@ -16,13 +16,15 @@ pub mod kernel;
 pub use kernel::Backend;
 
 use crate::hash::KeyHash;
-use crate::line::LineBytes;
+use crate::line::{AtomicLine, LineBytes, ReadLine};
 use crate::sizing::{BlockedParams, ClassicParams};
 
 /// A probing schema with its size: implemented by [`BlockedParams`] and [`ClassicParams`], and by nothing else.
 ///
 /// Every method that takes `lines` wants exactly [`line_count`](Self::line_count) of them, and panics where there
-/// are fewer than a probe needs.
+/// are fewer than a probe needs. Reading works on plain lines and on those that other threads are adding to;
+/// the two have adding methods of their own, [`add`](Self::add) and [`add_shared`](Self::add_shared), which set
+/// the same bits.
 pub trait Probe: Copy + Eq + std::fmt::Debug + Send + Sync + sealed::Sealed + 'static {
     /// Bits of the filter.
     fn bits(&self) -> u64;
@@ -37,22 +39,22 @@ pub trait Probe: Copy + Eq + std::fmt::Debug + Send + Sync + sealed::Sealed + 's
     fn expected_fpp(&self, keys: u64) -> f64;
 
     /// The false-positive rate of lines with just these bits set: what an absent key, hashed at random, meets.
-    fn fill_fpp(&self, lines: &[LineBytes]) -> f64;
+    fn fill_fpp<L: ReadLine>(&self, lines: &[L]) -> f64;
 
     /// The number of distinct keys that most likely set these bits; `None` where every bit is set.
-    fn keys_from_fill(&self, lines: &[LineBytes]) -> Option<u64>;
+    fn keys_from_fill<L: ReadLine>(&self, lines: &[L]) -> Option<u64>;
 
     /// False when the hash was certainly never added.
-    fn might_contain(&self, backend: Backend, lines: &[LineBytes], hash: KeyHash) -> bool;
+    fn might_contain<L: ReadLine>(&self, backend: Backend, lines: &[L], hash: KeyHash) -> bool;
 
     /// [`might_contain`](Self::might_contain) for many hashes, with every line fetched ahead of its test.
     ///
     /// # Panics
     /// Where `answers` is not as long as `hashes`.
-    fn might_contain_batch(
+    fn might_contain_batch<L: ReadLine>(
         &self,
         backend: Backend,
-        lines: &[LineBytes],
+        lines: &[L],
         hashes: &[KeyHash],
         answers: &mut [bool],
     );
@@ -62,6 +64,15 @@ pub trait Probe: Copy + Eq + std::fmt::Debug + Send + Sync + sealed::Sealed + 's
 
     /// [`add`](Self::add) for many hashes, with every line fetched ahead; returns how many were certainly new.
     fn add_batch(&self, backend: Backend, lines: &mut [LineBytes], hashes: &[KeyHash]) -> u64;
+
+    /// [`add`](Self::add) to lines that other threads add to and read at the same time. Once it has returned, a
+    /// lookup that it happened before finds the hash. Where every bit is there already nothing is written. Two
+    /// threads that add the same new hash at once may both be told that it was new; one of them is.
+    fn add_shared(&self, lines: &[AtomicLine], hash: KeyHash) -> bool;
+
+    /// [`add_shared`](Self::add_shared) for many hashes, with every line fetched ahead; returns how many were
+    /// new.
+    fn add_shared_batch(&self, lines: &[AtomicLine], hashes: &[KeyHash]) -> u64;
 }
 
 mod sealed {
@@ -71,6 +82,6 @@ mod sealed {
 }
 
 /// Bits set in a line.
-fn ones(line: &LineBytes) -> u32 {
-    line.iter().map(|byte| byte.count_ones()).sum()
+pub(crate) fn ones(line: &impl ReadLine) -> u32 {
+    line.load().iter().map(|byte| byte.count_ones()).sum()
 }

@@ -22,7 +22,7 @@ use std::arch::x86_64::{
 use super::scalar::STEP;
 use super::test_batch;
 use crate::hash::KeyHash;
-use crate::line::LineBytes;
+use crate::line::ReadLine;
 
 /// Probes in one vector.
 const LANES: usize = 8;
@@ -56,15 +56,15 @@ impl Avx2 {
     }
 
     #[inline]
-    pub(super) fn might_contain(self, line: &LineBytes, seed: u32, probes: u8) -> bool {
+    pub(super) fn might_contain<L: ReadLine>(self, line: &L, seed: u32, probes: u8) -> bool {
         // SAFETY: `self` exists, so `detect` has seen AVX2 on this CPU.
         unsafe { might_contain(line, seed, probes) }
     }
 
     #[inline]
-    pub(super) fn might_contain_batch(
+    pub(super) fn might_contain_batch<L: ReadLine>(
         self,
-        lines: &[LineBytes],
+        lines: &[L],
         hashes: &[KeyHash],
         probes: u8,
         answers: &mut [bool],
@@ -93,17 +93,18 @@ fn test_round(lower: __m256i, upper: __m256i, seed: u32, multipliers: &[u32; LAN
     _mm256_testc_si256(picked, wanted) != 0
 }
 
-/// The two halves of the line, from any address.
+/// The two halves of the line, from any address. The words of a line that others write to go into the vectors
+/// one by one.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn halves(line: &LineBytes) -> (__m256i, __m256i) {
-    let [lower, upper]: [[u8; 32]; 2] = bytemuck::must_cast(*line);
+fn halves(line: &impl ReadLine) -> (__m256i, __m256i) {
+    let [lower, upper]: [[u8; 32]; 2] = bytemuck::must_cast(line.load());
     (bytemuck::must_cast(lower), bytemuck::must_cast(upper))
 }
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn might_contain(line: &LineBytes, seed: u32, probes: u8) -> bool {
+fn might_contain(line: &impl ReadLine, seed: u32, probes: u8) -> bool {
     let (lower, upper) = halves(line);
     let mut left = usize::from(probes);
     let mut seed = seed;
@@ -118,7 +119,7 @@ fn might_contain(line: &LineBytes, seed: u32, probes: u8) -> bool {
 }
 
 #[target_feature(enable = "avx2")]
-fn might_contain_batch(lines: &[LineBytes], hashes: &[KeyHash], probes: u8, answers: &mut [bool]) {
+fn might_contain_batch(lines: &[impl ReadLine], hashes: &[KeyHash], probes: u8, answers: &mut [bool]) {
     if let Some(multipliers) = MULTIPLIERS.get(usize::from(probes)) {
         // One round with the same multipliers for all keys: they stay in a register.
         test_batch(lines, hashes, answers, |line, seed| {

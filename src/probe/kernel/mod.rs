@@ -10,10 +10,12 @@ mod scalar;
 
 use std::fmt;
 
+pub(super) use scalar::add_shared;
+
 use super::batch::{fetch_ahead, fetch_ahead_mut};
 use super::blocked::{line_index, probe_seed};
 use crate::hash::KeyHash;
-use crate::line::{LineBytes, prefetch};
+use crate::line::{LineBytes, ReadLine, prefetch};
 
 /// A set of kernels that this CPU can run.
 ///
@@ -68,7 +70,7 @@ impl Backend {
 
     /// True when all `probes` bits of `seed` are set in the line.
     #[inline]
-    pub(super) fn might_contain(self, line: &LineBytes, seed: u32, probes: u8) -> bool {
+    pub(super) fn might_contain<L: ReadLine>(self, line: &L, seed: u32, probes: u8) -> bool {
         match self.0 {
             Isa::Scalar => scalar::might_contain(line, seed, probes),
             #[cfg(target_arch = "x86_64")]
@@ -77,9 +79,9 @@ impl Backend {
     }
 
     /// Tests many hashes, each in its line.
-    pub(super) fn might_contain_batch(
+    pub(super) fn might_contain_batch<L: ReadLine>(
         self,
-        lines: &[LineBytes],
+        lines: &[L],
         hashes: &[KeyHash],
         probes: u8,
         answers: &mut [bool],
@@ -114,11 +116,11 @@ impl fmt::Debug for Backend {
 
 /// The loop of a batched test. Inlined, so that it is compiled with the CPU features of the kernel around it.
 #[inline(always)]
-fn test_batch(
-    lines: &[LineBytes],
+fn test_batch<L: ReadLine>(
+    lines: &[L],
     hashes: &[KeyHash],
     answers: &mut [bool],
-    test: impl Fn(&LineBytes, u32) -> bool,
+    test: impl Fn(&L, u32) -> bool,
 ) {
     fetch_ahead(
         hashes,

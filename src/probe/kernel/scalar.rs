@@ -1,15 +1,14 @@
 //! The portable kernels: the definition of which bits a hash has in its line.
 
-use crate::line::LineBytes;
+use crate::line::{AtomicLine, LineBytes, ReadLine};
 
 /// The step from one probe to the next: 2³² divided by the golden ratio, odd.
 pub(super) const STEP: u32 = 0x9E37_79B9;
 
-/// The byte and the mask of the probe at `x`.
+/// The bit of the probe at `x`.
 #[inline(always)]
-const fn place(x: u32) -> (usize, u8) {
-    let bit = x >> 23;
-    ((bit >> 3) as usize, 1 << (bit & 7))
+const fn bit(x: u32) -> usize {
+    (x >> 23) as usize
 }
 
 /// True when all `probes` bits of `seed` are set.
@@ -17,15 +16,14 @@ const fn place(x: u32) -> (usize, u8) {
 /// No early exit: an absent key fails at an unpredictable probe, and a mispredicted branch costs as much as
 /// three or four probes.
 #[inline(always)]
-pub(super) fn might_contain(line: &LineBytes, seed: u32, probes: u8) -> bool {
+pub(super) fn might_contain(line: &impl ReadLine, seed: u32, probes: u8) -> bool {
     let mut x = seed;
-    let mut missing = 0;
+    let mut all = true;
     for _ in 0..probes {
-        let (byte, mask) = place(x);
-        missing |= !line[byte] & mask;
+        all &= line.has(bit(x));
         x = x.wrapping_mul(STEP);
     }
-    missing == 0
+    all
 }
 
 /// Sets the `probes` bits of `seed`; true when one of them was not set.
@@ -34,10 +32,32 @@ pub(super) fn add(line: &mut LineBytes, seed: u32, probes: u8) -> bool {
     let mut x = seed;
     let mut missing = 0;
     for _ in 0..probes {
-        let (byte, mask) = place(x);
-        missing |= !line[byte] & mask;
-        line[byte] |= mask;
+        let (byte, mask) = (&mut line[bit(x) / 8], 1 << (bit(x) % 8));
+        missing |= !*byte & mask;
+        *byte |= mask;
         x = x.wrapping_mul(STEP);
     }
     missing != 0
+}
+
+/// [`add`] to a line that other threads add to: each word that has a probe is written at most once, and not at
+/// all where its bits are there.
+#[inline(always)]
+pub(in crate::probe) fn add_shared(line: &AtomicLine, seed: u32, probes: u8) -> bool {
+    let mut masks = [0_u64; 8];
+    let mut touched = 0_u32;
+    let mut x = seed;
+    for _ in 0..probes {
+        let (word, in_word) = (bit(x) / 64, bit(x) % 64);
+        masks[word] |= 1 << in_word;
+        touched |= 1 << word;
+        x = x.wrapping_mul(STEP);
+    }
+    let mut new = false;
+    while touched != 0 {
+        let word = touched.trailing_zeros() as usize;
+        new |= line.set(word, masks[word]);
+        touched &= touched - 1;
+    }
+    new
 }
