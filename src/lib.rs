@@ -55,3 +55,8 @@ pub use filter::{
 };
 pub use hash::{Hasher, Hashers, KeyHash};
 pub use table::{TableOptions, TableReader, TableWriter};
+
+/// The examples of the README, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;
