@@ -128,13 +128,14 @@ fn block_types() {
 #[test]
 fn the_index() {
     let index = |map: &Map| map.index.clone().unwrap().start;
-    let blocks = table().1.blocks.len() as u64;
-    for count in [0, 1, blocks - 1, blocks + 1, 1 << 20, 1 << 60, u64::MAX / 16, u64::MAX] {
+    let blocks = table().1.blocks.len();
+    let near = |step| blocks.wrapping_add_signed(step) as u64;
+    for count in [0, 1, near(-1), near(1), 1 << 20, 1 << 60, u64::MAX / 16, u64::MAX] {
         let fault = edited(table(), |bytes, map| put(bytes, index(map), count));
         assert!(fault.is_damage(), "{count} blocks: {fault}");
     }
     // The two ends in the first, second and last record.
-    for record in [0, 1, blocks as usize - 1] {
+    for record in [0, 1, blocks - 1] {
         for half in [0, 8] {
             let (bytes, map) = table();
             let at = index(&map) + 8 + 16 * record + half;

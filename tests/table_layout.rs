@@ -40,7 +40,7 @@ impl Bytes {
     }
 
     fn property(&mut self, tag: u16, value: &[u8]) -> &mut Self {
-        self.u16(tag).u32(value.len() as u32).raw(value)
+        self.u16(tag).u32(u32::try_from(value.len()).unwrap()).raw(value)
     }
 
     /// Type byte and checksum of the block that began at `start`.

@@ -51,6 +51,15 @@ fn folders_are_never_replaced_and_must_exist() {
     assert!(names_in(folder.path()).is_empty());
 }
 
+/// The temporary file must not need more room for its name than the file.
+#[test]
+fn the_longest_name_that_file_systems_take() {
+    let (folder, path) = scratch(&"n".repeat(255));
+    write_entries(&path, small_blocks(), &entries(3));
+    assert_eq!(open(&path).unwrap().entries(), 3);
+    assert_eq!(names_in(folder.path()).len(), 1);
+}
+
 #[cfg(unix)]
 mod unix {
     use std::fs;

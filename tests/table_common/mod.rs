@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses some of the helpers")]
 
 pub(crate) mod child;
+pub(crate) mod golden;
 pub(crate) mod surgery;
 
 use std::fs::File;

@@ -18,6 +18,11 @@ pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())
 }
 
+/// [`u64_at`], for an offset or a length.
+pub(crate) fn usize_at(bytes: &[u8], at: usize) -> usize {
+    usize::try_from(u64_at(bytes, at)).unwrap()
+}
+
 /// Where things lie in a file that is whole.
 #[derive(Debug, Clone)]
 pub(crate) struct Map {
@@ -32,16 +37,16 @@ pub(crate) struct Map {
 pub(crate) fn map(bytes: &[u8]) -> Map {
     let footer = bytes.len() - FOOTER;
     let range = |field: usize| {
-        let offset = u64_at(bytes, footer + 16 * field) as usize;
-        let length = u64_at(bytes, footer + 16 * field + 8) as usize;
+        let offset = usize_at(bytes, footer + 16 * field);
+        let length = usize_at(bytes, footer + 16 * field + 8);
         (length > 0).then_some(offset..offset + length)
     };
     let index = range(1);
     let mut blocks = Vec::new();
     if let Some(index) = &index {
         let mut start = HEADER;
-        for record in 0..u64_at(bytes, index.start) as usize {
-            let end = u64_at(bytes, index.start + 8 + 16 * record + 8) as usize;
+        for record in 0..usize_at(bytes, index.start) {
+            let end = usize_at(bytes, index.start + 8 + 16 * record + 8);
             blocks.push(start..end);
             start = end;
         }
