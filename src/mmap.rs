@@ -116,3 +116,31 @@ impl AsRef<[u8]> for FileSlice {
         self.map.as_ref().get(self.range.clone()).unwrap_or_default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn a_slice_is_within_the_file_and_keeps_the_mapping() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"0123456789").unwrap();
+        let map = FileMap::new(&file).unwrap();
+        #[expect(clippy::reversed_empty_ranges, reason = "what a hostile file may ask for")]
+        for outside in [0..11, 10..11, 11..11, 7..3, 0..usize::MAX] {
+            assert!(map.slice(outside).is_none());
+        }
+        assert_eq!(map.slice(10..10).unwrap().as_ref(), b"");
+        let slice = map.slice(2..5).unwrap();
+        drop((map, file));
+        assert_eq!(slice.as_ref(), b"234");
+    }
+
+    #[test]
+    fn an_empty_file_maps_to_no_bytes() {
+        let file = tempfile::tempfile().unwrap();
+        assert_eq!(FileMap::new(&file).unwrap().as_ref(), b"");
+    }
+}

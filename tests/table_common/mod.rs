@@ -1,6 +1,12 @@
 //! Helpers that several test files share.
 #![allow(dead_code, reason = "each test file uses some of the helpers")]
 
+pub(crate) mod child;
+pub(crate) mod golden;
+pub(crate) mod surgery;
+
+use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use bloomline::error::{TableError, TableFault};
@@ -91,4 +97,19 @@ pub(crate) fn fault_of(bytes: &[u8]) -> TableFault {
         Err(error) => panic!("{error}"),
         Ok(_) => panic!("no fault was found"),
     }
+}
+
+/// Puts bytes in a file as they are, without truncating it first, which would make the disk write each version.
+pub(crate) fn overwrite(path: &Path, bytes: &[u8]) {
+    let mut file = File::options().create(true).truncate(false).write(true).open(path).unwrap();
+    file.set_len(bytes.len() as u64).unwrap();
+    file.write_all(bytes).unwrap();
+}
+
+/// The names in a folder.
+pub(crate) fn names_in(folder: &Path) -> Vec<String> {
+    let names = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut names: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
+    names.sort();
+    names
 }
