@@ -1,6 +1,10 @@
 //! Every error of the library. Each one says what was expected and what was found, so that the line a user
 //! sees is enough to act on.
 
+mod table;
+
+pub use table::{Section, TableError, TableFault};
+
 use thiserror::Error;
 
 use crate::format::Kind;

@@ -1,15 +1,50 @@
-//! Bloomline.
+//! Bloomline answers one question, in one cache miss and before any disk I/O: **is this key definitely absent?**
+//!
+//! The contract: after `add(x)` has returned, `might_contain(x)` is true, in this process and after any number of
+//! saves and loads. `false` is a fact; `true` is a probability. There are no false negatives, no deletes, no
+//! iteration, and a filter is no security boundary.
+//!
+//! # Which type
+//! | You have | Use |
+//! |---|---|
+//! | keys, and about how many there will be | [`BlockedFilter`] |
+//! | sorted keys of a file that your engine writes | [`FilterBuilder`], then [`FilterReader`] over its bytes |
+//! | a block of bytes, from a mapped file or a cache | [`FilterReader`] |
+//!
+//! # A filter in memory, saved and read again
+//! ```
+//! use bloomline::sizing::BlockedParams;
+//! use bloomline::{BlockedFilter, FilterReader, Hashers};
+//!
+//! let mut filter = BlockedFilter::new(BlockedParams::for_fpp(1_000_000, 0.01)?)?;
+//! filter.add(b"apple");
+//! assert!(filter.might_contain(b"apple"));
+//! assert!(!filter.might_contain(b"plum"));
+//!
+//! let block = filter.encode();
+//! let reader = FilterReader::open(&block, &Hashers::new())?;
+//! assert!(reader.might_contain(b"apple"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # How the modules stand on each other
+//! [`error`], [`hash`], [`funnel`], [`sizing`], [`mmap`] and [`line`](mod@line) know nothing of each other's uses;
+//! [`probe`] is the schema and its kernels; [`filter`] puts the parts together; [`format`](mod@format) is the block.
+//! Imports point one way.
 
 pub mod error;
 pub mod filter;
 pub mod format;
+pub mod funnel;
 pub mod hash;
 pub mod line;
 pub mod mmap;
 pub mod probe;
 pub mod sizing;
+pub mod table;
 
 pub use filter::{
     BlockedFilter, Budget, ClassicFilter, FilterBuilder, FilterOptions, FilterReader, LevelOptions,
 };
 pub use hash::{Hasher, Hashers, KeyHash};
+pub use table::{TableOptions, TableReader, TableWriter};

@@ -1,7 +1,7 @@
 //! Memory maps: the one module that talks to `memmap2`. It yields bytes and knows no format.
 //!
 //! Two kinds are needed. A [`FileMap`] shares a file's pages, read-only, with every process that maps the same
-//! file. An [`AnonMap`] is private zeroed memory that asks the kernel for huge pages, because a filter larger
+//! file. An anonymous map is private zeroed memory that asks the kernel for huge pages, because a filter larger
 //! than the reach of the TLB otherwise pays a page walk for every lookup.
 //!
 //! **What mapping a file means.** The bytes are the file's, not a copy. A file that another process *replaces*
@@ -12,6 +12,7 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Zeroed, private, page-aligned memory of at least [`AnonMap::HUGE_PAGE`] bytes, on huge pages where the
@@ -72,6 +73,13 @@ impl FileMap {
         Ok(Self { map: Arc::new(map) })
     }
 
+    /// A part of the file, sharing the mapping; `None` where `range` is not within it.
+    #[must_use]
+    pub fn slice(&self, range: Range<usize>) -> Option<FileSlice> {
+        self.map.get(range.clone())?;
+        Some(FileSlice { map: self.clone(), range })
+    }
+
     /// Tells the kernel how the mapping is about to be read. A kernel that can't take the hint ignores it.
     pub fn advise(&self, access: Access) {
         #[cfg(unix)]
@@ -91,5 +99,20 @@ impl FileMap {
 impl AsRef<[u8]> for FileMap {
     fn as_ref(&self) -> &[u8] {
         &self.map
+    }
+}
+
+/// A part of a mapped file, which keeps the mapping alive: see [`FileMap::slice`].
+#[derive(Debug, Clone)]
+pub struct FileSlice {
+    map: FileMap,
+    range: Range<usize>,
+}
+
+impl AsRef<[u8]> for FileSlice {
+    #[inline]
+    fn as_ref(&self) -> &[u8] {
+        // `slice` has seen that the range is within the mapping.
+        self.map.as_ref().get(self.range.clone()).unwrap_or_default()
     }
 }

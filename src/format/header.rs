@@ -88,8 +88,8 @@ impl Header {
     /// Reads and checks the header at the start of `block`; what follows it is not looked at.
     ///
     /// # Errors
-    /// In the order of the checks: [`FormatError::TooShort`], [`FormatError::Magic`], [`FormatError::Version`],
-    /// [`FormatError::HeaderChecksum`], then for fields that hold what no writer writes
+    /// In the order of the checks: [`FormatError::TooShort`], [`FormatError::Magic`],
+    /// [`FormatError::HeaderChecksum`], [`FormatError::Version`], then for fields that hold what no writer writes
     /// [`FormatError::Reserved`], [`FormatError::UnknownKind`], [`FormatError::EmptyWithKeys`] and
     /// [`FormatError::Parameters`].
     pub fn decode(block: &[u8]) -> Result<Self, FormatError> {
@@ -103,13 +103,13 @@ impl Header {
         if !bytes.starts_with(&MAGIC) {
             return Err(FormatError::Magic { got: first_bytes(block) });
         }
-        if bytes[VERSION_AT] != VERSION {
-            return Err(FormatError::Version { newest: VERSION, got: bytes[VERSION_AT] });
-        }
         let (expected, got) =
             (u32::from_le_bytes(field(bytes, HEADER_CRC_AT)), crc32(&bytes[..HEADER_CRC_AT]));
         if expected != got {
             return Err(FormatError::HeaderChecksum { expected, got });
+        }
+        if bytes[VERSION_AT] != VERSION {
+            return Err(FormatError::Version { newest: VERSION, got: bytes[VERSION_AT] });
         }
         if bytes[FLAGS_AT] != 0 {
             return Err(FormatError::Reserved { field: "flags", got: bytes[FLAGS_AT].into() });
@@ -225,7 +225,6 @@ mod tests {
             let error = Header::decode(&damaged).unwrap_err();
             let right = match bit / 8 {
                 0..4 => matches!(error, FormatError::Magic { .. }),
-                4 => matches!(error, FormatError::Version { .. }),
                 _ => matches!(error, FormatError::HeaderChecksum { .. }),
             };
             assert!(right, "bit {bit}: {error}");
@@ -239,6 +238,12 @@ mod tests {
         let crc = crc32(&bytes[..HEADER_CRC_AT]);
         bytes[HEADER_CRC_AT..].copy_from_slice(&crc.to_le_bytes());
         Header::decode(&bytes)
+    }
+
+    /// A version is believed only where the checksum, which keeps its place in all versions, holds.
+    #[test]
+    fn a_newer_version_is_told_from_a_damaged_one() {
+        assert!(matches!(edited(VERSION_AT, &[2]), Err(FormatError::Version { newest: 1, got: 2 })));
     }
 
     #[test]

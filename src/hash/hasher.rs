@@ -71,6 +71,22 @@ enum Function {
     Application { id: HasherId, seed: u64, function: Arc<dyn HashFunction> },
 }
 
+impl Function {
+    /// Hashes the key, out of the caller's line. Were all five functions inlined, the jump among them would
+    /// cost the default 1.7 ns per 16-byte key on an AMD EPYC, where XXH3 takes 2.2; the call costs the
+    /// others less than 1 ns.
+    #[inline(never)]
+    fn hash_by_call(&self, key: &[u8]) -> u64 {
+        match self {
+            Self::Xxh3 { seed } => xxh3::hash(*seed, key),
+            Self::Murmur3 { seed } => murmur3::hash(*seed, key),
+            Self::Fnv1a => fnv1a::hash(key),
+            Self::SipHash { secret } => siphash::hash(secret, key),
+            Self::Application { function, .. } => function.hash(key),
+        }
+    }
+}
+
 impl Hasher {
     /// XXH3-64 (id 1).
     #[must_use]
@@ -140,10 +156,7 @@ impl Hasher {
     pub fn hash(&self, key: &[u8]) -> KeyHash {
         KeyHash::new(match &self.0 {
             Function::Xxh3 { seed } => xxh3::hash(*seed, key),
-            Function::Murmur3 { seed } => murmur3::hash(*seed, key),
-            Function::Fnv1a => fnv1a::hash(key),
-            Function::SipHash { secret } => siphash::hash(secret, key),
-            Function::Application { function, .. } => function.hash(key),
+            other => other.hash_by_call(key),
         })
     }
 

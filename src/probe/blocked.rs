@@ -24,17 +24,13 @@ use crate::sizing::BlockedParams;
 /// The number of the hash's line among `lines` (at most 2³²).
 #[inline(always)]
 pub(super) fn line_index(hash: KeyHash, lines: usize) -> usize {
-    #[expect(clippy::cast_possible_truncation, reason = "less than `lines`")]
-    let index = ((hash.get() & 0xFFFF_FFFF) * lines as u64 >> 32) as usize;
-    index
+    (((hash.get() & 0xFFFF_FFFF) * lines as u64) >> 32) as usize
 }
 
 /// The half of the hash from which the probes inside the line come.
 #[inline(always)]
 pub(super) fn probe_seed(hash: KeyHash) -> u32 {
-    #[expect(clippy::cast_possible_truncation, reason = "the high half has 32 bits")]
-    let seed = (hash.get() >> 32) as u32;
-    seed
+    (hash.get() >> 32) as u32
 }
 
 impl Probe for BlockedParams {

@@ -33,7 +33,7 @@ use sharing::Mapped;
     bloomline demo --json\n\n\
     JSON: {\"words\",\"absent_keys\",\"table_bytes\",\"filter_bytes\",\"bits_per_key\",\"expected_fpp\",\
     \"measured_fpp\",\"lookups\",\"processes\"}; each of `lookups` is {\"keys\",\"filter\",\"lookups\",\"found\",\
-    \"block_reads\",\"seconds\"}, each of `processes` {\"pid\",\"rss\",\"pss\"}, null where the system doesn't tell.")]
+    \"block_reads\",\"false_positives\",\"seconds\"}, each of `processes` {\"pid\",\"rss\",\"pss\"}, null where the system doesn't tell.")]
 pub(super) struct Demo {
     /// How many absent keys to look up
     #[arg(long, value_name = "N", default_value = "1000000", value_parser = clap::value_parser!(u32).range(10_000..=20_000_000))]
@@ -74,6 +74,7 @@ struct Lookups {
     lookups: u64,
     found: u64,
     block_reads: u64,
+    false_positives: u64,
     seconds: f64,
 }
 
@@ -108,7 +109,7 @@ impl Demo {
         find_words(&table, &words)?;
         let processes = sharing::share(file, words.len(), PROCESSES - 1)?;
         let filter = table.filter().ok_or_else(|| Failure::Damaged("demo: the table has no filter".to_owned()))?;
-        let let_through = lookups[2].block_reads;
+        let let_through: u64 = lookups.iter().map(|lookups| lookups.false_positives).sum();
         Ok(Report {
             words: words.len() as u64,
             absent_keys: absent.len() as u64,
@@ -184,8 +185,16 @@ fn look_up<K: AsRef<[u8]>>(
         found += u64::from(value.map_err(failure)?.is_some());
     }
     let seconds = started.elapsed().as_secs_f64();
-    let block_reads = table.stats().block_reads;
-    Ok(Lookups { keys: name, filter, lookups: keys.len() as u64, found, block_reads, seconds })
+    let stats = table.stats();
+    Ok(Lookups {
+        keys: name,
+        filter,
+        lookups: keys.len() as u64,
+        found,
+        block_reads: stats.block_reads,
+        false_positives: stats.false_positives,
+        seconds,
+    })
 }
 
 impl Report {

@@ -1,6 +1,6 @@
 //! Kernels: the innermost loops of the blocked schema, one small file per instruction set.
 //!
-//! [`scalar`] is the definition; every other kernel is tested against it for each number of probes and each
+//! The scalar kernel is the definition; every other kernel is tested against it for each number of probes and each
 //! alignment. A [`Backend`] names a kernel and is the proof that this CPU can run it: only detection makes one.
 
 #[cfg(target_arch = "x86_64")]
