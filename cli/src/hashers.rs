@@ -101,8 +101,10 @@ fn read_secret(path: &Path) -> Result<SecretKey, Failure> {
         return Ok(SecretKey::from_bytes(raw));
     }
     from_hex(bytes.trim_ascii()).map(SecretKey::from_bytes).ok_or_else(|| {
-        let problem =
-            format!("not a secret key: expected 16 bytes or 32 hexadecimal digits, got {} bytes", bytes.len());
+        let problem = format!(
+            "not a secret key: expected 16 bytes or 32 hexadecimal digits, got {} bytes",
+            bytes.len()
+        );
         Failure::input(path.display(), problem)
     })
 }
@@ -128,7 +130,9 @@ mod tests {
     fn hexadecimal_keys_are_read_whole_or_not_at_all() {
         let key = from_hex(b"000102030405060708090A0b0c0D0e0f");
         assert_eq!(key, Some([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]));
-        for wrong in [&b""[..], b"00", b"000102030405060708090a0b0c0d0e0", b"000102030405060708090a0b0c0d0e0g"] {
+        for wrong in
+            [&b""[..], b"00", b"000102030405060708090a0b0c0d0e0", b"000102030405060708090a0b0c0d0e0g"]
+        {
             assert_eq!(from_hex(wrong), None);
         }
     }

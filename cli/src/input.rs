@@ -96,7 +96,7 @@ impl Source {
                     if metadata.is_dir() {
                         return Err(io::ErrorKind::IsADirectory.into());
                     }
-                    let total = metadata.is_file().then(|| metadata.len());
+                    let total = metadata.is_file().then_some(metadata.len());
                     Ok((file, total))
                 };
                 let (file, total) = open().map_err(|error| Failure::file(path, &error))?;
@@ -341,7 +341,8 @@ mod tests {
 
     #[test]
     fn a_line_without_end_is_refused_and_not_read_into_memory() {
-        let mut lines = lines_over(&[&b"ok\n"[..], &vec![0; MAX_LINE_BYTES * 2 + CHUNK_BYTES]].concat(), 1 << 16);
+        let mut lines =
+            lines_over(&[&b"ok\n"[..], &vec![0; MAX_LINE_BYTES * 2 + CHUNK_BYTES]].concat(), 1 << 16);
         let mut chunk = Chunk::default();
         assert!(lines.read(&mut chunk).unwrap());
         let Err(Failure::Input(message)) = lines.read(&mut chunk) else { panic!("it was taken") };

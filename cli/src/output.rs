@@ -50,17 +50,14 @@ impl Output {
     }
 }
 
-/// Prints one JSON object and flushes.
-pub(crate) fn print_json(object: &impl Serialize) -> Result<(), Failure> {
+/// Prints what a command has to report: one JSON object, or what `human` makes of it.
+pub(crate) fn print_report<R: Serialize>(
+    json: bool,
+    report: &R,
+    human: impl FnOnce(&R, &mut Output) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let mut out = Output::new();
-    out.json(object)?;
-    out.flush()
-}
-
-/// Prints a text and flushes.
-pub(crate) fn print_text(text: impl std::fmt::Display) -> Result<(), Failure> {
-    let mut out = Output::new();
-    out.text(text)?;
+    if json { out.json(report) } else { human(report, &mut out) }?;
     out.flush()
 }
 
@@ -143,12 +140,14 @@ pub(crate) fn percent(rate: f64) -> String {
     if percent == 0.0 {
         return "0%".to_owned();
     }
+    let rounded = format!("{percent:.2e}");
     if percent < 1e-4 {
-        return format!("{percent:.2e}%");
+        return format!("{rounded}%");
     }
     // Digits after the point: two for 1 to 10, one more for each power of ten below.
+    let magnitude = rounded.parse().unwrap_or(percent).log10().floor();
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 0..=7 first")]
-    let digits = (2.0 - percent.log10().floor()).clamp(0.0, 7.0) as usize;
+    let digits = (2.0 - magnitude).clamp(0.0, 7.0) as usize;
     format!("{percent:.digits$}%")
 }
 
@@ -164,6 +163,8 @@ mod tests {
             (0.1234, "12.3%"),
             (0.00955, "0.955%"),
             (0.01, "1.00%"),
+            (0.009_999_9, "1.00%"),
+            (0.009_994, "0.999%"),
             (0.000_012_3, "0.00123%"),
             (1.5e-9, "1.50e-7%"),
         ] {

@@ -106,6 +106,7 @@ fn take_turns(
     hasher: &Hasher,
 ) {
     let mut chunk = Chunk::default();
+    let mut expected = 0;
     while let Ok(mut lines) = turn.recv() {
         match lines.read(&mut chunk) {
             Ok(true) => {}
@@ -118,7 +119,10 @@ fn take_turns(
         }
         // The neighbour is only gone when the adding thread is.
         let passed = pass.send(lines);
-        let hashes = chunk.lines(ends).map(|key| hasher.hash(key)).collect();
+        // Chunks have much the same number of lines, so that one allocation does.
+        let mut hashes = Vec::with_capacity(expected);
+        hashes.extend(chunk.lines(ends).map(|key| hasher.hash(key)));
+        expected = hashes.len() + hashes.len() / 8;
         if passed.is_err() || output.send(Ok(hashes)).is_err() {
             return;
         }

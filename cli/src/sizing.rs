@@ -140,13 +140,6 @@ impl AnyFilter {
         }
     }
 
-    pub(crate) fn count(&self) -> u64 {
-        match self {
-            Self::Blocked(filter) => filter.count(),
-            Self::Classic(filter) => filter.count(),
-        }
-    }
-
     /// The false-positive rate by the bits that are really set, which repeated keys can't spoil.
     pub(crate) fn expected_fpp(&self) -> f64 {
         match self {

@@ -202,8 +202,7 @@ impl Head {
         self.key.resize(u32::from_le_bytes(key_len) as usize, 0);
         self.value.resize(u32::from_le_bytes(value_len) as usize, 0);
         self.rest.read_exact(&mut self.key)?;
-        self.rest.read_exact(&mut self.value)
-            .map(|()| true)
+        self.rest.read_exact(&mut self.value).map(|()| true)
     }
 }
 

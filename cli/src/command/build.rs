@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::container;
 use crate::exit::{Failure, Outcome};
 use crate::input::{LineArgs, Source};
-use crate::output::{bytes, count, percent, print_json, print_text};
+use crate::output::{bytes, count, percent, print_report};
 use crate::pipeline::hash_lines;
 use crate::sizing::{AnyFilter, FilterArgs};
 
@@ -66,11 +66,8 @@ impl Build {
         let hasher = self.filter.hasher()?;
         container::check_output(&self.output)?;
         self.keys.refuse_as_output(&self.output)?;
-        let (filter, keys) = if self.keys.is_regular_file() {
-            self.in_two_passes(hasher)?
-        } else {
-            self.in_one_pass(hasher)?
-        };
+        let (filter, keys) =
+            if self.keys.is_regular_file() { self.in_two_passes(hasher)? } else { self.in_one_pass(hasher)? };
         let file_bytes = container::write_filter(&self.output, &filter)?;
         let report = Report {
             kind: self.filter.kind.kind().name(),
@@ -80,7 +77,7 @@ impl Build {
             expected_fpp: filter.expected_fpp(),
             seconds: started.elapsed().as_secs_f64(),
         };
-        if self.json { print_json(&report)? } else { print_text(self.sentence(&report))? }
+        print_report(self.json, &report, |report, out| out.text(self.sentence(report)))?;
         Ok(Outcome::Success)
     }
 

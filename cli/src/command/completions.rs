@@ -5,7 +5,7 @@ use clap_complete::Shell;
 
 use super::Cli;
 use crate::exit::{Failure, Outcome};
-use crate::output::print_text;
+use crate::output::Output;
 
 /// Print the completion script of a shell
 #[derive(Debug, Args)]
@@ -22,7 +22,9 @@ impl Completions {
     pub(super) fn run(self) -> Result<Outcome, Failure> {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut Cli::command(), "bloomline", &mut script);
-        print_text(String::from_utf8_lossy(&script).trim_end())?;
+        let mut out = Output::new();
+        out.line(script.trim_ascii_end())?;
+        out.flush()?;
         Ok(Outcome::Success)
     }
 }

@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::container::failure;
 use crate::exit::{Failure, Outcome};
 use crate::interrupt;
-use crate::output::{Output, bytes, count, percent, print_text};
+use crate::output::{Output, bytes, count, percent, print_report};
 use sharing::Mapped;
 
 /// Show what a filter saves: a table of 104,334 English words, a million lookups of words that are none, with
@@ -87,9 +87,7 @@ impl Demo {
         let (path, _folder) = folder.map_err(|error| Failure::file(&std::env::temp_dir(), &error))?;
         let report = self.measure(&path.join("words.blt"))?;
         report.check()?;
-        let mut out = Output::new();
-        if self.json { out.json(&report)? } else { report.print(&mut out)? }
-        out.flush()?;
+        print_report(self.json, &report, Report::print)?;
         Ok(Outcome::Success)
     }
 
@@ -108,7 +106,8 @@ impl Demo {
         let table = open(file)?;
         find_words(&table, &words)?;
         let processes = sharing::share(file, words.len(), PROCESSES - 1)?;
-        let filter = table.filter().ok_or_else(|| Failure::Damaged("demo: the table has no filter".to_owned()))?;
+        let filter =
+            table.filter().ok_or_else(|| Failure::Damaged("demo: the table has no filter".to_owned()))?;
         let let_through: u64 = lookups.iter().map(|lookups| lookups.false_positives).sum();
         Ok(Report {
             words: words.len() as u64,
@@ -129,7 +128,9 @@ impl Reader {
         let table = open(&self.file)?;
         let words = words::words();
         find_words(&table, &words)?;
-        print_text(words.len())?;
+        let mut out = Output::new();
+        out.text(words.len())?;
+        out.flush()?;
         // The mapping is to live until the demo has looked at it.
         std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink())
             .map_err(|error| Failure::input("standard input", error))?;

@@ -74,7 +74,7 @@ impl Get {
                     found += 1;
                     match (self.stats, self.json) {
                         (true, _) => {}
-                        (false, true) => out.json(&Pair { key, value: value })?,
+                        (false, true) => out.json(&Pair { key, value })?,
                         (false, false) => out.parts(&[key, b"\t", value])?,
                     }
                 }

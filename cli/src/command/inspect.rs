@@ -13,7 +13,7 @@ use crate::container::{self, CheckArgs};
 use crate::exit::{Failure, Outcome};
 use crate::hashers::KeyFileArgs;
 use crate::input::BATCH;
-use crate::output::{Output, bytes, count, json_bytes, percent, quoted};
+use crate::output::{Output, bytes, count, json_bytes, percent, print_report, quoted};
 
 /// Show what a filter or table file holds: header, size, bits per key, fill, false-positive rate
 ///
@@ -118,9 +118,7 @@ impl Inspect {
                 last_key: properties.last_key.clone(),
             }),
         };
-        let mut out = Output::new();
-        if self.json { out.json(&report)? } else { report.print(&mut out)? }
-        out.flush()?;
+        print_report(self.json, &report, Report::print)?;
         Ok(Outcome::Success)
     }
 }
@@ -190,7 +188,10 @@ impl Report {
             return row("filter", "none".to_owned());
         };
         row("kind", format!("{}, {} probes", filter.kind, filter.probes))?;
-        row("hasher", format!("{}, seed {}, check {:#010x}", filter.hasher, filter.seed, filter.hasher_check))?;
+        row(
+            "hasher",
+            format!("{}, seed {}, check {:#010x}", filter.hasher, filter.seed, filter.hasher_check),
+        )?;
         row("keys", format!("{}, as the filter counted them", count(filter.keys)))?;
         row("bits", format!("{}, {:.2} per key", count(filter.bits), filter.bits_per_key))?;
         row("fill", percent(filter.fill))?;

@@ -6,7 +6,7 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::exit::{Failure, Outcome};
-use crate::output::{Output, bytes, count, percent};
+use crate::output::{Output, bytes, count, percent, print_report};
 use crate::sizing::BudgetArgs;
 
 /// Show what filters of so many keys would cost: bits, bytes and false-positive rate of each kind
@@ -78,9 +78,7 @@ impl Plan {
         }
         let plans = targets.iter().flat_map(|&target| KINDS.map(|kind| self.entry(kind, target))).collect();
         let report = Report { keys: self.keys, plans };
-        let mut out = Output::new();
-        if self.json { out.json(&report)? } else { report.print(&mut out)? }
-        out.flush()?;
+        print_report(self.json, &report, Report::print)?;
         Ok(Outcome::Success)
     }
 

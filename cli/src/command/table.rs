@@ -12,7 +12,7 @@ use crate::container;
 use crate::exit::{Failure, Outcome};
 use crate::input::{Chunk, LineArgs, Source};
 use crate::interrupt;
-use crate::output::{bytes, count, percent, print_json, print_text, quoted};
+use crate::output::{bytes, count, percent, print_report, quoted};
 use crate::sizing::FilterArgs;
 use crate::sort::{Record, Sorter};
 
@@ -95,7 +95,7 @@ impl Table {
             expected_fpp: summary.expected_fpp,
             seconds: started.elapsed().as_secs_f64(),
         };
-        if self.json { print_json(&report)? } else { print_text(self.sentence(&report))? }
+        print_report(self.json, &report, |report, out| out.text(self.sentence(report)))?;
         Ok(Outcome::Success)
     }
 

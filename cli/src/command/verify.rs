@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::container;
 use crate::exit::{Failure, Outcome};
 use crate::hashers::KeyFileArgs;
-use crate::output::{bytes, print_json, print_text};
+use crate::output::{bytes, print_report};
 
 /// Check every checksum of a filter or table file, and that its parts agree
 ///
@@ -45,11 +45,9 @@ impl Verify {
         verify_file(&self.file, &self.secret.hashers()?).map_err(container::failure_to_verify)?;
         let file_bytes = self.file.metadata().map_err(|error| Failure::file(&self.file, &error))?.len();
         let report = Report { file: self.file.display().to_string(), bytes: file_bytes, valid: true };
-        if self.json {
-            print_json(&report)?;
-        } else {
-            print_text(format_args!("{}: valid, {}", report.file, bytes(report.bytes)))?;
-        }
+        print_report(self.json, &report, |report, out| {
+            out.text(format_args!("{}: valid, {}", report.file, bytes(report.bytes)))
+        })?;
         Ok(Outcome::Success)
     }
 }

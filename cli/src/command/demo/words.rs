@@ -23,7 +23,8 @@ pub(super) fn absent_keys(words: &[&str], count: usize) -> Vec<String> {
             if keys.len() == count {
                 return keys;
             }
-            let places: Vec<usize> = word.char_indices().map(|(place, _)| place).chain([word.len()]).collect();
+            let places: Vec<usize> =
+                word.char_indices().map(|(place, _)| place).chain([word.len()]).collect();
             let mut key = (*word).to_owned();
             key.insert(places[(round * 5 + word.len()) % places.len()], letter);
             if !known.contains(key.as_str()) && seen.insert(key.clone()) {
