@@ -27,7 +27,8 @@ use crate::sizing::{AnyFilter, FilterArgs};
     bloomline build keys.txt -o keys.blf\n  \
     bloomline build keys.txt -o keys.blf --fpp 0.001 --threads 2\n  \
     cut -f1 table.tsv | bloomline build - -o keys.blf --bits-per-key 12.5\n  \
-    head -c 16 /dev/urandom > secret && bloomline build keys.txt -o keys.blf --hasher siphash-2-4 --key-file secret\n\n\
+    head -c 16 /dev/urandom > secret\n  \
+    bloomline build keys.txt -o keyed.blf --hasher siphash-2-4 --key-file secret\n\n\
     JSON: {\"kind\",\"keys\",\"bits_per_key\",\"bytes\",\"expected_fpp\",\"seconds\"}; `keys` are the lines read, \
     `bits_per_key` the filter's bits for each of them, `bytes` the size of the file, `expected_fpp` the rate by \
     the bits that are set.")]
