@@ -37,8 +37,11 @@ pub(crate) enum Failure {
     Damaged(String),
     /// Whoever read the output has seen enough. No failure to the user, so 0 and not a word.
     ClosedPipe,
-    /// Stopped by a signal, after tidying up: 130, as a shell reports an interrupt.
-    Interrupted,
+    /// Stopped by a signal, after tidying up: 128 and the number of the signal, as a shell reports it.
+    Interrupted {
+        /// The number of the signal.
+        signal: u8,
+    },
 }
 
 impl Failure {
@@ -67,7 +70,7 @@ impl Failure {
             Self::Input(message) => (2, Some(message)),
             Self::Damaged(message) => (3, Some(message)),
             Self::ClosedPipe => (0, None),
-            Self::Interrupted => (130, None),
+            Self::Interrupted { signal } => (signal.saturating_add(128), None),
         };
         if let Some(message) = message {
             // A file's name may hold anything; the message stays one line.

@@ -15,7 +15,7 @@ use crate::hashers::HasherArgs;
 pub(crate) enum KindName {
     /// The default: a lookup reads one 64-byte line
     Blocked,
-    /// Up to a third smaller at very low rates, several times slower out of cache
+    /// 3% smaller at a rate of 1%, 19% at 0.001%, and several times slower out of cache
     Classic,
 }
 

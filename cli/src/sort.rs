@@ -328,8 +328,8 @@ mod tests {
         let mut calls = 0;
         let stopped = sorter.finish(|_| {
             calls += 1;
-            Err(Failure::Interrupted)
+            Err(Failure::Interrupted { signal: 2 })
         });
-        assert!(matches!(stopped, Err(Failure::Interrupted)) && calls == 1);
+        assert!(matches!(stopped, Err(Failure::Interrupted { .. })) && calls == 1);
     }
 }

@@ -17,9 +17,9 @@ use crate::interrupt;
 use crate::output::{Output, bytes, count, percent, print_report};
 use sharing::Mapped;
 
-/// Show what a filter saves: a table of 104,334 English words, a million lookups of words that are none, with
-/// and without the filter
+/// Show on real data what a filter saves
 ///
+/// A table of 104,334 English words, and a million lookups of keys that are no words, with the filter and without.
 /// The table is built in a temporary folder. Every word is looked up and must be found with its value; the absent
 /// keys are words with one letter put in, checked to be no words. Three more processes then read the same file,
 /// and on Linux the demo shows from /proc/PID/smaps that all of them share its pages.

@@ -15,7 +15,7 @@ use crate::hashers::KeyFileArgs;
 use crate::input::BATCH;
 use crate::output::{Output, bytes, count, json_bytes, percent, print_report, quoted};
 
-/// Show what a filter or table file holds: header, size, bits per key, fill, false-positive rate
+/// Show what a file holds, and how good its filter is
 ///
 /// The rate is given by theory for the keys that were counted, and by the bits that are really set; with
 /// --measure also as measured on random keys. A rate by fill far above the one that was asked for means a filter
@@ -185,7 +185,7 @@ impl Report {
             }
         }
         let Some(filter) = &self.filter else {
-            return row("filter", "none".to_owned());
+            return row("filter", "none that can be used".to_owned());
         };
         row("kind", format!("{}, {} probes", filter.kind, filter.probes))?;
         row(

@@ -9,9 +9,9 @@ use crate::exit::{Failure, Outcome};
 use crate::output::{Output, bytes, count, percent, print_report};
 use crate::sizing::BudgetArgs;
 
-/// Show what filters of so many keys would cost: bits, bytes and false-positive rate of each kind
+/// Show what filters of so many keys would cost
 ///
-/// Without --fpp or --bits-per-key, a range of rates is shown. Sizes are those of whole filters, rates those
+/// Bits for each key, bytes and false-positive rate, for each kind. Without --fpp or --bits-per-key, a range of rates is shown. Sizes are those of whole filters, rates those
 /// that theory gives for them; a filter that is built will have them.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:\n  \

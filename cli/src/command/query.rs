@@ -11,9 +11,9 @@ use crate::hashers::KeyFileArgs;
 use crate::input::{BATCH, Chunk, LineArgs, Source};
 use crate::output::{Answer, Output};
 
-/// Print the keys that may be in a filter (or, with --absent, those that certainly are not)
+/// Print the keys that may be in a filter
 ///
-/// Each key is printed as it was read, in the order of the input, followed by LF. FILE is a filter file or a
+/// With --absent, those that certainly are not. Each key is printed as it was read, in the order of the input, followed by LF. FILE is a filter file or a
 /// table file that has a filter; of a table only the filter is asked.
 ///
 /// Exit code 0 when at least one key was printed (or, with --count, would have been), 1 when none was.

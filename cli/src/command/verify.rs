@@ -11,8 +11,9 @@ use crate::exit::{Failure, Outcome};
 use crate::hashers::KeyFileArgs;
 use crate::output::{bytes, print_report};
 
-/// Check every checksum of a filter or table file, and that its parts agree
+/// Check every checksum of a file
 ///
+/// And that its parts agree: of a table, that the filter knows every key and that the index leads to each.
 /// A filter made with a secret key can be checked without it, save for whether it knows each key of its table.
 ///
 /// Exit code 0 when the file is whole and valid, 3 when it is damaged, truncated, of an unknown version or never

@@ -49,8 +49,8 @@ fn the_examples_work() {
     for command in COMMANDS {
         let help = folder.ok(&format!("{command} --help"));
         let (_, examples) = help.split_once("Examples:\n").unwrap();
-        // `jq` may not be there, `completions` writes to the home folder, and five million lookups take long.
-        let skip = ["jq", "~/", "5000000"];
+        // `jq` may not be there, `completions` writes to the home folder, and the demo has tests of its own.
+        let skip = ["jq", "~/", "bloomline demo"];
         for example in examples.lines().take_while(|line| line.starts_with("  ")) {
             if skip.iter().any(|part| example.contains(part)) {
                 continue;
@@ -65,5 +65,5 @@ fn the_examples_work() {
             tried += 1;
         }
     }
-    assert!(tried >= 17, "only {tried} examples");
+    assert!(tried >= 15, "only {tried} examples");
 }
