@@ -1,3 +1,34 @@
-//! The `bloomline` command.
+//! The `bloomline` command: build, query and inspect filter and table files.
+//!
+//! Every subcommand is one file of [`command`]: its arguments, its help and its `run`. What they share lives
+//! beside it: reading keys ([`input`]), hashers and their secret keys ([`hashers`]), sizing flags ([`sizing`]),
+//! opening files ([`container`]), progress ([`progress`]), what is printed ([`output`]) and how a command ends
+//! ([`exit`]).
+//!
+//! A command streams: it holds a filter and a few buffers, never the whole of its input.
 
-fn main() {}
+mod command;
+mod container;
+mod exit;
+mod hashers;
+mod input;
+mod interrupt;
+mod output;
+mod pipeline;
+mod progress;
+mod sizing;
+mod sort;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use command::Cli;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match interrupt::install().and_then(|()| cli.run()) {
+        Ok(outcome) => outcome.code(),
+        Err(failure) => failure.report(),
+    }
+}

@@ -1,0 +1,85 @@
+//! Opening and writing filter and table files, with the library's errors turned into exit codes.
+
+use std::path::Path;
+
+use bloomline::error::{FormatError, TableError, TableFault};
+use bloomline::hash::Hashers;
+use bloomline::mmap::FileSlice;
+use bloomline::{FilterReader, TableReader};
+use clap::Args;
+
+use crate::exit::Failure;
+use crate::interrupt;
+use crate::sizing::AnyFilter;
+
+/// The flag of every command that answers from a file.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct CheckArgs {
+    /// Check only the header of FILE before use, not all of its checksums: opens a file of any size at once, but
+    /// a damaged filter then gives wrong answers
+    #[arg(long)]
+    no_verify: bool,
+}
+
+/// Opens a file to answer from it.
+pub(crate) fn open(path: &Path, hashers: &Hashers, check: CheckArgs) -> Result<TableReader, Failure> {
+    let open = if check.no_verify { TableReader::open_unverified } else { TableReader::open };
+    open(path, hashers).map_err(failure)
+}
+
+/// The filter of a file that is to be asked about keys.
+pub(crate) fn filter_of(table: &TableReader) -> Result<&FilterReader<FileSlice>, Failure> {
+    table.filter().ok_or_else(|| {
+        Failure::input(table.path().display(), "a table without a usable filter, expected one (see `get`)")
+    })
+}
+
+/// Exit code 3 for a damaged file, 2 for all else. The message names the file already.
+pub(crate) fn failure(error: TableError) -> Failure {
+    if error.is_damage() { Failure::Damaged(error.to_string()) } else { Failure::Input(error.to_string()) }
+}
+
+/// [`failure`] for `verify`, to which a file is not valid unless this program knows that it is: one of an unknown
+/// version or kind is not, for a single flipped bit makes one.
+pub(crate) fn failure_to_verify(error: TableError) -> Failure {
+    match &error {
+        TableError::File { source: TableFault::NotAFile { .. }, .. }
+        | TableError::File { source: TableFault::Filter(FormatError::Hasher(_)), .. } => {
+            Failure::Input(error.to_string())
+        }
+        TableError::File { .. } => Failure::Damaged(error.to_string()),
+        _ => failure(error),
+    }
+}
+
+/// Refuses, before any work is done, an output that can't be written when it is.
+pub(crate) fn check_output(path: &Path) -> Result<(), Failure> {
+    match path.metadata() {
+        Ok(found) if found.is_dir() => {
+            Err(Failure::input(path.display(), "is a directory, expected the name of a file to write"))
+        }
+        Ok(found) if !found.is_file() => {
+            Err(Failure::input(path.display(), "is not a regular file, expected one or a new name"))
+        }
+        Err(_) if !folder_of(path).is_dir() => {
+            let folder = folder_of(path).display();
+            Err(Failure::input(path.display(), format_args!("there is no folder {folder} to write it to")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The folder that a file is in.
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Writes a filter to a file of its own, whole or not at all, and returns the bytes of the file.
+pub(crate) fn write_filter(path: &Path, filter: &AnyFilter) -> Result<u64, Failure> {
+    let _guard = interrupt::Guard::new();
+    match filter {
+        AnyFilter::Blocked(filter) => bloomline::table::write_filter_file(path, filter),
+        AnyFilter::Classic(filter) => bloomline::table::write_filter_file(path, filter),
+    }
+    .map_err(failure)
+}

@@ -1,0 +1,86 @@
+//! What `inspect` tells.
+
+use crate::support::{Folder, fields};
+
+#[test]
+fn a_filter_file() {
+    let folder = Folder::new();
+    folder.write("keys", (0..20_000).map(|number| format!("key {number}\n")).collect::<String>());
+    folder.ok("build keys -o filter --bits-per-key 10 --seed 42");
+    let report = folder.run("inspect filter --measure=200000 --json").json();
+    assert_eq!(fields(&report), ["bytes", "file", "filter", "table", "type", "writer"]);
+    assert_eq!((&report["type"], &report["table"]), (&"filter".into(), &serde_json::Value::Null));
+    let filter = &report["filter"];
+    assert_eq!(
+        fields(filter),
+        [
+            "bits",
+            "bits_per_key",
+            "expected_fpp",
+            "expected_fpp_from_fill",
+            "fill",
+            "hasher",
+            "hasher_check",
+            "hasher_id",
+            "keys",
+            "kind",
+            "measured_fpp",
+            "measured_with",
+            "probes",
+            "seed",
+        ]
+    );
+    let number = |name: &str| filter[name].as_f64().unwrap();
+    assert_eq!((number("seed"), number("hasher_id"), number("probes")), (42.0, 1.0, 6.0));
+    assert_eq!(number("bits"), 200_192.0);
+    assert!((19_900.0..=20_000.0).contains(&number("keys")));
+    assert!((0.4..0.5).contains(&number("fill")));
+    // Theory gives 0.9535% at 10 bits per key.
+    assert!((number("expected_fpp_from_fill") - 0.0095).abs() < 0.0003);
+    assert!((number("expected_fpp") - 0.0095).abs() < 0.0003);
+    // Five deviations of a sample of 200,000.
+    assert!((number("measured_fpp") - number("expected_fpp_from_fill")).abs() < 0.0011);
+}
+
+#[test]
+fn repeated_keys_show_in_count_and_fill() {
+    let folder = Folder::new();
+    // Sized for 8,000 keys, filled with one.
+    folder.write("keys", "again\n".repeat(8000));
+    folder.ok("build keys -o filter");
+    let filter = folder.run("inspect filter --json").json()["filter"].clone();
+    assert_eq!(filter["keys"], 1);
+    assert!(filter["expected_fpp_from_fill"].as_f64().unwrap() < 1e-9);
+}
+
+#[test]
+fn a_table_file() {
+    let folder = Folder::new();
+    folder.write("pairs", b"pear\tgreen\napple\tred\n\xff\tlast\n");
+    folder.ok("table pairs -o table");
+    let report = folder.run("inspect table --json").json();
+    assert_eq!(report["type"], "table");
+    assert_eq!(
+        report["table"],
+        serde_json::json!({
+            "entries": 3, "key_bytes": 10, "value_bytes": 12, "first_key": "apple", "last_key_hex": "ff"
+        })
+    );
+    let text = folder.ok("inspect table");
+    for line in ["entries         3\n", "first key       \"apple\"\n", "last key        \"\\xff\"\n"] {
+        assert!(text.contains(line), "{text}");
+    }
+}
+
+#[test]
+fn the_text_has_what_the_json_has() {
+    let folder = Folder::with_keys(&["apple"]);
+    folder.ok("build keys -o filter");
+    let text = folder.ok("inspect filter --measure");
+    let names: Vec<_> = text.lines().map(|line| line[..16].trim()).collect();
+    assert_eq!(
+        names,
+        ["file", "type", "size", "kind", "hasher", "keys", "bits", "fill", "expected rate", "measured rate"]
+    );
+    assert!(text.contains("of 1,000,000 random keys"));
+}

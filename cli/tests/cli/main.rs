@@ -1,0 +1,22 @@
+//! The `bloomline` command as a user meets it: one scenario a file, each run on the real program.
+
+mod answers;
+mod bad_files;
+mod bad_input;
+mod closed_output;
+mod completions;
+mod demo;
+mod empty_keys;
+mod every_bit;
+mod help;
+mod inspect;
+mod interrupt;
+mod json;
+mod keys_are_bytes;
+mod large_lines;
+mod nothing_overwritten;
+mod plan;
+mod secret_key;
+mod standard_input;
+mod support;
+mod table;
