@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     const SMAPS: &str = "\
-7f00-7f10 r--s 00000000 fd:00 42                         /tmp/words.blt
+7f00-7f10 r--s 00000000 fd:00 42                         /srv/words.blt
 Size:               2048 kB
 Rss:                1000 kB
 Pss:                 250 kB
@@ -123,15 +123,15 @@ VmFlags: rd mr me ms rr sd
 7f10-7f20 r--p 00000000 fd:00 43                         /usr/lib/libc.so.6
 Rss:                 500 kB
 Pss:                  50 kB
-7f20-7f30 r--s 00001000 fd:00 42                         /tmp/words.blt
+7f20-7f30 r--s 00001000 fd:00 42                         /srv/words.blt
 Rss:                  24 kB
 Pss:                   6 kB
 ";
 
     #[test]
     fn mappings_of_the_file_are_added_up_and_others_are_not() {
-        assert_eq!(parse_smaps(SMAPS, "/tmp/words.blt"), Some((1024 * 1024, 256 * 1024)));
-        assert_eq!(parse_smaps(SMAPS, "/tmp/other.blt"), None);
-        assert_eq!(parse_smaps("", "/tmp/words.blt"), None);
+        assert_eq!(parse_smaps(SMAPS, "/srv/words.blt"), Some((1024 * 1024, 256 * 1024)));
+        assert_eq!(parse_smaps(SMAPS, "/srv/other.blt"), None);
+        assert_eq!(parse_smaps("", "/srv/words.blt"), None);
     }
 }
