@@ -19,7 +19,7 @@ const KILLS: usize = 25;
 
 fn write_generation(path: &Path, generation: u64) {
     let mut writer = bloomline::TableWriter::create(path, TableOptions::default()).unwrap();
-    let value = [&generation.to_le_bytes()[..], &[generation as u8; 100]].concat();
+    let value = generation.to_le_bytes().repeat(13);
     for i in 0..ENTRIES {
         writer.add(format!("key {i:05}").as_bytes(), &value).unwrap();
     }

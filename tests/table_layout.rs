@@ -6,60 +6,7 @@ use bloomline::error::TableError;
 use bloomline::sizing::BlockedParams;
 use bloomline::table::{FILE_HEADER_BYTES, FOOTER_BYTES, write_filter_file};
 use bloomline::{BlockedFilter, FilterOptions, TableOptions};
-use table_common::surgery::crc32;
-
-/// A file under construction.
-#[derive(Default)]
-struct Bytes(Vec<u8>);
-
-impl Bytes {
-    fn raw(&mut self, bytes: &[u8]) -> &mut Self {
-        self.0.extend_from_slice(bytes);
-        self
-    }
-
-    fn u16(&mut self, value: u16) -> &mut Self {
-        self.raw(&value.to_le_bytes())
-    }
-
-    fn u32(&mut self, value: u32) -> &mut Self {
-        self.raw(&value.to_le_bytes())
-    }
-
-    fn u64(&mut self, value: u64) -> &mut Self {
-        self.raw(&value.to_le_bytes())
-    }
-
-    /// The CRC32 of everything from `start` on.
-    fn crc_from(&mut self, start: usize) -> &mut Self {
-        self.u32(crc32(&self.0[start..]))
-    }
-
-    fn header(&mut self) -> &mut Self {
-        self.raw(&[0x89, 0x42, 0x4C, 0x54, 0x0D, 0x0A, 0x1A, 0x0A]).u16(1).u16(0).crc_from(0)
-    }
-
-    fn property(&mut self, tag: u16, value: &[u8]) -> &mut Self {
-        self.u16(tag).u32(u32::try_from(value.len()).unwrap()).raw(value)
-    }
-
-    /// Type byte and checksum of the block that began at `start`.
-    fn seal(&mut self, block_type: u8, start: usize) -> &mut Self {
-        self.raw(&[block_type]).crc_from(start)
-    }
-
-    fn footer(&mut self, extents: [(usize, usize); 3]) -> &mut Self {
-        let start = self.0.len();
-        for (from, to) in extents {
-            self.u64(from as u64).u64((to - from) as u64);
-        }
-        self.u16(1).u16(0).crc_from(start).raw(b"\x89BLT-END")
-    }
-
-    fn len(&self) -> usize {
-        self.0.len()
-    }
-}
+use table_common::by_hand::Bytes;
 
 fn writer() -> String {
     format!("bloomline {}", env!("CARGO_PKG_VERSION"))

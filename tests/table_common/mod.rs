@@ -1,6 +1,7 @@
 //! Helpers that several test files share.
 #![allow(dead_code, reason = "each test file uses some of the helpers")]
 
+pub(crate) mod by_hand;
 pub(crate) mod child;
 pub(crate) mod golden;
 pub(crate) mod surgery;
