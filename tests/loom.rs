@@ -32,7 +32,9 @@ fn hash(n: u64) -> KeyHash {
 }
 
 fn blocked() -> AtomicBlockedFilter {
-    AtomicBlockedFilter::new(BlockedParams::explicit(512, 2).unwrap()).unwrap().with_backend(Backend::scalar())
+    AtomicBlockedFilter::new(BlockedParams::explicit(512, 2).unwrap())
+        .unwrap()
+        .with_backend(Backend::scalar())
 }
 
 fn classic() -> AtomicClassicFilter {
