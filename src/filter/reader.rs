@@ -179,7 +179,7 @@ impl<B: AsRef<[u8]>> FilterReader<B> {
             Body::Empty => 0.0,
             Body::Bloom(params) => self.view(*params).expected_fpp(self.count()),
             Body::Layers(container, params) => {
-                compound(self.layers(container, params).map(|(layer, keys)| layer.expected_fpp(keys)))
+                compound(self.layers(container, params).rev().map(|(layer, keys)| layer.expected_fpp(keys)))
             }
         }
     }
@@ -191,7 +191,7 @@ impl<B: AsRef<[u8]>> FilterReader<B> {
             Body::Empty => 0.0,
             Body::Bloom(params) => self.view(*params).fill_fpp(),
             Body::Layers(container, params) => {
-                compound(self.layers(container, params).map(|(layer, _)| layer.fill_fpp()))
+                compound(self.layers(container, params).rev().map(|(layer, _)| layer.fill_fpp()))
             }
         }
     }
@@ -257,7 +257,7 @@ impl<B: AsRef<[u8]>> FilterReader<B> {
         &'a self,
         container: &'a Container,
         params: &'a [BloomParams],
-    ) -> impl Iterator<Item = (View<'a>, u64)> + Clone {
+    ) -> impl DoubleEndedIterator<Item = (View<'a>, u64)> + Clone {
         let (body, backend) = (self.lines(), self.backend);
         container.layers.iter().zip(params).rev().map(move |(layer, &params)| {
             // `Container::decode` has seen that the lines are there.
