@@ -80,6 +80,28 @@ pub enum SizingError {
         /// The tightening that was asked for.
         got: f64,
     },
+    /// The false-positive rate is lower than the longest fingerprint of a compact filter gives.
+    #[error(
+        "a false-positive rate of {target:e} is out of reach for a compact filter: the lowest is {floor:e}"
+    )]
+    RateBelowFingerprints {
+        /// The rate that was asked for.
+        target: f64,
+        /// The lowest rate that fingerprints give.
+        floor: f64,
+    },
+    /// The number of fingerprint bits of a compact filter is out of range.
+    #[error("the fingerprint bits per key must be 4 to 16, got {got}")]
+    FingerprintBitsOutOfRange {
+        /// The bits that were asked for.
+        got: u8,
+    },
+    /// The load of a compact filter is out of range.
+    #[error("the load must be 80 to 130 keys per hundred slots, got {got}")]
+    LoadOutOfRange {
+        /// The load that was asked for.
+        got: u16,
+    },
     /// A scalable filter is not sized for a number of keys: it grows.
     #[error("a scalable filter has no size of its own: it is made by its first capacity and grows")]
     NoFixedSize,
@@ -106,6 +128,51 @@ pub enum FilterError {
     NoMoreLayers {
         /// The most layers of a filter.
         max: u8,
+    },
+}
+
+/// The body of a compact filter that can't be believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum CompactBodyError {
+    /// The number of fingerprint bits is not one that this version reads.
+    #[error("a compact filter has 4 to 16 fingerprint bits per key, got {got}")]
+    FingerprintBits {
+        /// The number found in the header.
+        got: u8,
+    },
+    /// The body has no lines. The empty filter is a state of the block and has no body to read.
+    #[error("a compact body has at least one line, got none")]
+    NoLines,
+    /// The directory names more layers than the body has lines, or one layer for several lines.
+    #[error("the directory names {layers} layers, which {lines} lines cannot hold")]
+    Layers {
+        /// Number of layers that the directory names.
+        layers: usize,
+        /// Number of lines of the body.
+        lines: usize,
+    },
+    /// The size of a layer is zero or is not written in its shortest form.
+    #[error("layer {layer} has the malformed size {got:#06x}")]
+    LayerSize {
+        /// Index of the layer, the first being 0.
+        layer: usize,
+        /// The 16 bits of its directory entry.
+        got: u16,
+    },
+    /// The layers after the first leave it no line.
+    #[error("the layers after the first take {needed} of {lines} lines, which must leave one for the first")]
+    TooManyLines {
+        /// Lines that the directory gives to all layers after the first.
+        needed: u64,
+        /// Number of lines of the body.
+        lines: usize,
+    },
+    /// Bits that this version reserves are not zero.
+    #[error("line {line} has reserved bits that are not zero")]
+    ReservedBits {
+        /// Index of the line in the body.
+        line: usize,
     },
 }
 

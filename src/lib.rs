@@ -36,6 +36,7 @@
 //! [`probe`] is the schema and its kernels; [`filter`] puts the parts together; [`format`](mod@format) is the block.
 //! Imports point one way.
 
+pub mod compact;
 pub mod error;
 pub mod filter;
 pub mod format;

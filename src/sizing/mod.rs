@@ -1,17 +1,19 @@
 //! Sizing: how many bits and probes a filter needs, and what false-positive rate it will have.
 //!
 //! Pure functions and validated value objects, no I/O. A value object ([`BlockedParams`], [`ClassicParams`],
-//! [`ScalableParams`]) can only be made by a constructor that checked it, and two equal values mean compatible filters: the same
-//! hash sets the same bits in both.
+//! [`CompactParams`], [`ScalableParams`]) can only be made by a constructor that checked it, and two equal values
+//! mean compatible filters: the same hash sets the same bits in both.
 //!
 //! All sizes are 64-bit. Fractions of a bit per key are honoured: 10.9 is not 10.
 
 mod blocked;
 mod classic;
+pub(crate) mod compact;
 mod scalable;
 
 pub use blocked::{BlockedParams, blocked_fpp};
 pub use classic::{ClassicParams, classic_fpp};
+pub use compact::{CompactEstimate, CompactParams};
 pub use scalable::ScalableParams;
 
 use crate::error::SizingError;

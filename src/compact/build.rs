@@ -1,0 +1,270 @@
+//! From hashes to the lines of a body.
+//!
+//! ```text
+//! keys = the distinct hashes
+//! loop: if the keys are few enough, try to hold them all in a tail line; if they fit, done
+//!       spread them over the lines of a new layer
+//!       each line keeps those of highest rank that it can, and sets its threshold above the first other
+//!       keys = next_layer(those that were bumped)
+//! ```
+//!
+//! **It always ends with a right filter.** Equal hashes are one key. Distinct hashes stay distinct from layer
+//! to layer, and each layer draws their lines and equations anew, so they part sooner or later, unless someone
+//! chose them not to. Layers are at most [`MAX_LAYERS`], and lines at most four times those of the first
+//! layer and 16 more; whatever is left then goes to the tail, whose threshold answers "maybe" for what it
+//! can't hold. So hostile hashes cost at most a known factor in time and space, and false positives among the
+//! lookups that follow their way through every layer; never a key, and never an error.
+//!
+//! **The bytes are a function of the set of hashes and the parameters**: not of the order, of duplicates, of
+//! the number of threads or of the machine.
+//!
+//! **Memory**: two arrays of 8 bytes per key, 8 bytes per line, and the body.
+
+use super::backend::{Backend, Isa};
+use super::directory::Directory;
+use super::group::{group, join};
+use super::key::{Place, next_layer};
+use super::shape::{set_tau, with_constant_r};
+use super::system::System;
+use crate::hash::KeyHash;
+use crate::line::LineBytes;
+use crate::sizing::compact::{CompactParams, MAX_LAYERS, round_up, slots, tail_slots};
+use std::{slice, thread};
+
+/// The body of a compact filter and the number of keys it holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CompactBody {
+    /// The lines: layers, then the tail. None if there are no keys.
+    pub lines: Vec<LineBytes>,
+    /// Number of distinct hashes.
+    pub keys: u64,
+    /// How many of them the first layer sent on to the next.
+    pub bumped: u64,
+}
+
+impl CompactBody {
+    /// Share of keys, and so of lookups, that read more than one line. Zero if there are no keys.
+    #[must_use]
+    pub fn bumped_share(&self) -> f64 {
+        if self.keys == 0 { 0.0 } else { self.bumped as f64 / self.keys as f64 }
+    }
+}
+
+/// Builds the body of a filter that holds `hashes`, in any order, duplicates and all.
+///
+/// Uses up to `threads` threads; 0 and 1 mean the caller's own. See [the module](super) for what hashes that
+/// no layer can separate end in.
+#[must_use]
+pub fn build(hashes: Vec<KeyHash>, params: CompactParams, threads: usize) -> CompactBody {
+    // In place: the two types have one layout.
+    let keys = hashes.into_iter().map(KeyHash::get).collect();
+    build_with(Backend::detect(), Limits::DEFAULT, keys, params, threads)
+}
+
+/// How far hostile hashes can drive a build.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// Layers, with the tail.
+    pub(super) layers: usize,
+    /// Lines of all later layers, as a multiple of those of the first; 16 more are allowed.
+    pub(super) growth: usize,
+}
+
+impl Limits {
+    pub(super) const DEFAULT: Self = Self { layers: MAX_LAYERS, growth: 3 };
+}
+
+pub(super) fn build_with(
+    backend: Backend,
+    limits: Limits,
+    keys: Vec<u64>,
+    params: CompactParams,
+    threads: usize,
+) -> CompactBody {
+    with_constant_r!(
+        params.r(),
+        R => build_layers::<R>(backend, limits, keys, params, threads),
+        else unreachable!("CompactParams holds 4 to 16")
+    )
+}
+
+fn build_layers<const R: usize>(
+    backend: Backend,
+    limits: Limits,
+    mut keys: Vec<u64>,
+    params: CompactParams,
+    threads: usize,
+) -> CompactBody {
+    if keys.is_empty() {
+        return CompactBody { lines: Vec::new(), keys: 0, bumped: 0 };
+    }
+    let mut scratch = vec![0; keys.len()];
+    let mut body: Vec<LineBytes> = Vec::new();
+    let mut sizes: Vec<usize> = Vec::new();
+    let mut distinct = keys.len() as u64;
+    let mut first_bumped = 0;
+    let mut budget = usize::MAX;
+    loop {
+        let tail_slots = tail_slots(R, sizes.len() + 1);
+        let lines = layer_lines(params, keys.len(), sizes.is_empty());
+        let last = sizes.len() + 1 == limits.layers || lines > budget;
+        let as_tail = last || keys.len() <= tail_slots;
+        let lines = if as_tail { 1 } else { lines };
+        let counts = group::<R>(&mut keys, &mut scratch, lines, threads);
+        if counts.duplicates > 0 {
+            // Only ever in the first layer, which then is sized anew.
+            keys.dedup();
+            scratch.truncate(keys.len());
+            distinct = keys.len() as u64;
+            continue;
+        }
+        if as_tail {
+            let mut tail = [0; 64];
+            scratch.copy_from_slice(&keys);
+            let out = slice::from_mut(&mut tail);
+            let layer = Layer { lines: 1, slots: tail_slots, threads, backend };
+            let bumped = solve::<R>(layer, &mut scratch, &counts.per_line, out);
+            if bumped == 0 || last {
+                sizes.push(1);
+                Directory::of_layers(&sizes).store(R, &mut tail);
+                body.push(tail);
+                break;
+            }
+        }
+        if sizes.is_empty() {
+            body.reserve_exact(lines + lines / 4 + 4);
+            budget = limits.growth * lines + 16;
+        } else {
+            budget -= lines;
+        }
+        let start = body.len();
+        body.resize(start + lines, [0; 64]);
+        let layer = Layer { lines, slots: slots(R), threads, backend };
+        let bumped = solve::<R>(layer, &mut keys, &counts.per_line, &mut body[start..]);
+        keys.truncate(bumped);
+        scratch.truncate(bumped);
+        if sizes.is_empty() {
+            first_bumped = bumped as u64;
+        }
+        sizes.push(lines);
+    }
+    CompactBody { lines: body, keys: distinct, bumped: first_bumped }
+}
+
+fn layer_lines(params: CompactParams, keys: usize, first: bool) -> usize {
+    // A layer has fewer lines than keys, so the number fits.
+    let lines = usize::try_from(params.layer_lines(keys as u64)).unwrap_or(usize::MAX);
+    if first { lines } else { round_up(lines) }
+}
+
+/// What a step of the build needs to know of its layer.
+#[derive(Clone, Copy, Debug)]
+struct Layer {
+    lines: usize,
+    /// Slots of each line that equations may name.
+    slots: usize,
+    threads: usize,
+    backend: Backend,
+}
+
+/// Solves the lines of one layer, whose keys are grouped. Moves the next keys of those that were bumped to the
+/// front of `keys` and returns their number.
+fn solve<const R: usize>(layer: Layer, keys: &mut [u64], per_line: &[usize], out: &mut [LineBytes]) -> usize {
+    let share = keys.len().div_ceil(layer.threads.max(1)).max(1 << 14);
+    if keys.len() <= share {
+        return solve_lines::<R>(layer, keys, per_line, out);
+    }
+    // Consecutive lines with about a thread's share of the keys.
+    let mut parts = Vec::new();
+    let (mut keys_left, mut lines_left) = (&mut *keys, out);
+    let mut start = 0;
+    while start < per_line.len() {
+        let mut end = start;
+        let mut sum = 0;
+        while end < per_line.len() && sum < share {
+            sum += per_line[end];
+            end += 1;
+        }
+        let (keys, more_keys) = keys_left.split_at_mut(sum);
+        let (lines, more_lines) = lines_left.split_at_mut(end - start);
+        (keys_left, lines_left) = (more_keys, more_lines);
+        parts.push((keys, &per_line[start..end], lines));
+        start = end;
+    }
+    let bumped: Vec<(usize, usize)> = thread::scope(|scope| {
+        let workers: Vec<_> = parts
+            .into_iter()
+            .map(|(keys, per_line, lines)| {
+                scope.spawn(move || (keys.len(), solve_lines::<R>(layer, keys, per_line, lines)))
+            })
+            .collect();
+        workers.into_iter().map(join).collect()
+    });
+    let (mut from, mut to) = (0, 0);
+    for (length, bumped) in bumped {
+        keys.copy_within(from..from + bumped, to);
+        from += length;
+        to += bumped;
+    }
+    to
+}
+
+/// Chooses the instructions: once per thread and layer.
+fn solve_lines<const R: usize>(
+    layer: Layer,
+    keys: &mut [u64],
+    per_line: &[usize],
+    out: &mut [LineBytes],
+) -> usize {
+    match layer.backend.0 {
+        Isa::Portable => solve_each::<R>(layer, keys, per_line, out),
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => {
+            #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+            fn with_avx2<const R: usize>(
+                layer: Layer,
+                keys: &mut [u64],
+                per_line: &[usize],
+                out: &mut [LineBytes],
+            ) -> usize {
+                solve_each::<R>(layer, keys, per_line, out)
+            }
+            #[expect(unsafe_code, reason = "a call that needs CPU features")]
+            // SAFETY: a backend that says AVX2 is only made where these four features were detected.
+            unsafe {
+                with_avx2::<R>(layer, keys, per_line, out)
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn solve_each<const R: usize>(
+    layer: Layer,
+    keys: &mut [u64],
+    per_line: &[usize],
+    out: &mut [LineBytes],
+) -> usize {
+    let mut system = System::<R>::new();
+    let rank = |y: u64| Place::new(y, layer.lines).rank::<R>();
+    let (mut start, mut bumped) = (0, 0);
+    for (line, &count) in out.iter_mut().zip(per_line) {
+        let end = start + count;
+        let fitting = start + system.solve(&keys[start..end], layer.lines, layer.slots, line);
+        if fitting < end {
+            let highest_bumped = rank(keys[fitting]);
+            set_tau::<R>(line, highest_bumped + 1);
+            // Those of the same rank that did fit go too; their equations stay, and do no harm.
+            let mut cut = fitting;
+            while cut > start && rank(keys[cut - 1]) == highest_bumped {
+                cut -= 1;
+            }
+            for i in cut..end {
+                keys[bumped] = next_layer(keys[i]);
+                bumped += 1;
+            }
+        }
+        start = end;
+    }
+    bumped
+}

@@ -1,0 +1,70 @@
+//! Lookups compiled for each r and each machine.
+//!
+//! The portable instances define the answers. The others are the same code, compiled for machines that count
+//! bits in one instruction: without it, a default x86-64 build spends a dozen on every column.
+
+use super::backend::Isa;
+use super::read::CompactView;
+use super::shape::with_constant_r;
+use crate::hash::KeyHash;
+
+#[inline]
+pub(super) fn might_contain(view: &CompactView<'_>, y: u64) -> bool {
+    match view.backend.0 {
+        Isa::Portable => with_constant_r!(view.r, R => portable::one::<R>(view, y), else true),
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => {
+            #[expect(unsafe_code, reason = "a call that needs CPU features")]
+            // SAFETY: a backend that says AVX2 is only made where these four features were detected.
+            unsafe {
+                with_constant_r!(view.r, R => avx2::one::<R>(view, y), else true)
+            }
+        }
+    }
+}
+
+pub(super) fn might_contain_batch(view: &CompactView<'_>, hashes: &[KeyHash], answers: &mut [bool]) {
+    match view.backend.0 {
+        Isa::Portable => {
+            with_constant_r!(view.r, R => portable::batch::<R>(view, hashes, answers), else answers.fill(true));
+        }
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => {
+            #[expect(unsafe_code, reason = "a call that needs CPU features")]
+            // SAFETY: a backend that says AVX2 is only made where these four features were detected.
+            unsafe {
+                with_constant_r!(view.r, R => avx2::batch::<R>(view, hashes, answers), else answers.fill(true));
+            }
+        }
+    }
+}
+
+/// The three entry points, with the attributes given.
+macro_rules! instances {
+    ($name:ident, $(#[$attribute:meta])*) => {
+        mod $name {
+            use super::{CompactView, KeyHash};
+
+            $(#[$attribute])*
+            pub(super) fn one<const R: usize>(view: &CompactView<'_>, y: u64) -> bool {
+                view.lookup::<R>(y, |y| deeper::<R>(view, y))
+            }
+
+            $(#[$attribute])*
+            pub(super) fn batch<const R: usize>(view: &CompactView<'_>, hashes: &[KeyHash], answers: &mut [bool]) {
+                view.batch::<R>(hashes, answers, |y| deeper::<R>(view, y));
+            }
+
+            /// Apart, so that the first layer's code saves no registers for it.
+            $(#[$attribute])*
+            #[inline(never)]
+            fn deeper<const R: usize>(view: &CompactView<'_>, y: u64) -> bool {
+                view.deeper::<R>(y)
+            }
+        }
+    };
+}
+
+instances!(portable,);
+#[cfg(target_arch = "x86_64")]
+instances!(avx2, #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]);

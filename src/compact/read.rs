@@ -1,0 +1,175 @@
+//! Lookups in the lines of a body.
+//!
+//! ```text
+//! y = hash
+//! for each layer: line, rank, fingerprint, coefficients = what the layer asks of y
+//!                 if rank < the line's threshold: y = next_layer(y), go on
+//!                 else: maybe, if the line answers the fingerprint; absent, if not
+//! the tail's threshold is the end: maybe
+//! ```
+
+use super::backend::Backend;
+use super::directory::Directory;
+use super::kernel;
+use super::key::{Place, coefficients, next_layer, slot_mask};
+use super::probe::holds;
+use super::shape::tau;
+use crate::error::CompactBodyError;
+use crate::hash::KeyHash;
+use crate::line::{LineBytes, prefetch};
+use crate::sizing::compact::{MAX_R, MIN_R, slots, tail_slots, tau_bits};
+
+/// Keys whose lines are on their way at one time.
+const BATCH: usize = 32;
+
+/// A compact filter over borrowed lines.
+#[derive(Clone, Copy, Debug)]
+pub struct CompactView<'a> {
+    /// Layer 0; none if the tail is all there is.
+    first: &'a [LineBytes],
+    /// The layers after it.
+    rest: &'a [LineBytes],
+    directory: Directory,
+    /// Which coefficients count in the tail.
+    tail_mask: [u64; 2],
+    pub(super) r: usize,
+    pub(super) backend: Backend,
+}
+
+impl<'a> CompactView<'a> {
+    /// Reads the directory of a body with `fingerprint_bits` bits per key. Constant time.
+    ///
+    /// # Errors
+    ///
+    /// If this is not the body of a compact filter. What the columns and thresholds hold is not looked at:
+    /// any value of these is a filter.
+    pub fn new(lines: &'a [LineBytes], fingerprint_bits: u8) -> Result<Self, CompactBodyError> {
+        Self::with_backend(Backend::detect(), lines, fingerprint_bits)
+    }
+
+    pub(super) fn with_backend(
+        backend: Backend,
+        lines: &'a [LineBytes],
+        fingerprint_bits: u8,
+    ) -> Result<Self, CompactBodyError> {
+        let r = usize::from(fingerprint_bits);
+        if !(MIN_R..=MAX_R).contains(&r) {
+            return Err(CompactBodyError::FingerprintBits { got: fingerprint_bits });
+        }
+        let directory = Directory::load(r, lines)?;
+        let first = if directory.layers().len() == 1 { 0 } else { directory.layers()[0] };
+        let (first, rest) = lines.split_at(first);
+        let tail_mask = slot_mask(tail_slots(r, directory.layers().len()));
+        Ok(Self { first, rest, directory, tail_mask, r, backend })
+    }
+
+    /// Checks that the bits which every line reserves are zero. Reads the whole body.
+    ///
+    /// # Errors
+    ///
+    /// If one is not.
+    pub fn verify(&self) -> Result<(), CompactBodyError> {
+        let reserved = self.r * slots(self.r)..512 - tau_bits(self.r) as usize;
+        for (line, bytes) in self.first.iter().chain(self.rest).enumerate() {
+            if reserved.clone().any(|bit| bytes[bit / 8] >> (bit % 8) & 1 != 0) {
+                return Err(CompactBodyError::ReservedBits { line });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the key with this hash may be present. `false` is a fact; `true` is a probability.
+    #[must_use]
+    #[inline]
+    pub fn might_contain(&self, hash: KeyHash) -> bool {
+        kernel::might_contain(self, hash.get())
+    }
+
+    /// Answers `might_contain(hashes[i])` in `answers[i]`, with the lines of many keys on their way at a time.
+    ///
+    /// # Panics
+    ///
+    /// If the lengths differ.
+    pub fn might_contain_batch(&self, hashes: &[KeyHash], answers: &mut [bool]) {
+        assert_eq!(hashes.len(), answers.len(), "one answer for each hash");
+        kernel::might_contain_batch(self, hashes, answers);
+    }
+
+    /// The steps of a lookup for a constant r. `deeper` is [`Self::deeper`], compiled for the same machine.
+    #[inline(always)]
+    pub(super) fn lookup<const R: usize>(&self, y: u64, deeper: impl Fn(u64) -> bool) -> bool {
+        let place = Place::new(y, self.first.len());
+        // No first layer: no line of it.
+        let Some(line) = self.first.get(place.line) else { return deeper(y) };
+        if place.rank::<R>() < tau::<R>(line) {
+            return deeper(next_layer(y));
+        }
+        holds::<R>(line, coefficients::<R>(y), place)
+    }
+
+    /// Looks `y`, the key for layer 1 (or for the tail, if it is alone), up in the layers after the first.
+    #[inline(always)]
+    pub(super) fn deeper<const R: usize>(&self, mut y: u64) -> bool {
+        let mut start = 0;
+        for &lines in self.directory.between() {
+            let place = Place::new(y, lines);
+            let Some(line) = self.rest.get(start + place.line) else { return true };
+            if place.rank::<R>() >= tau::<R>(line) {
+                return holds::<R>(line, coefficients::<R>(y), place);
+            }
+            start += lines;
+            y = next_layer(y);
+        }
+        let Some(tail) = self.rest.last() else { return true };
+        let place = Place::new(y, 1);
+        let [low, high] = coefficients::<R>(y);
+        let [low_mask, high_mask] = self.tail_mask;
+        place.rank::<R>() < tau::<R>(tail) || holds::<R>(tail, [low & low_mask, high & high_mask], place)
+    }
+
+    #[inline(always)]
+    pub(super) fn batch<const R: usize>(
+        &self,
+        hashes: &[KeyHash],
+        answers: &mut [bool],
+        deeper: impl Fn(u64) -> bool,
+    ) {
+        if self.first.is_empty() {
+            for (hash, answer) in hashes.iter().zip(answers) {
+                *answer = deeper(hash.get());
+            }
+            return;
+        }
+        let second = self.directory.between().first().copied().unwrap_or(1);
+        for (hashes, answers) in hashes.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
+            let mut places = [Place::new(0, 1); BATCH];
+            for (hash, place) in hashes.iter().zip(&mut places) {
+                *place = Place::new(hash.get(), self.first.len());
+                if let Some(line) = self.first.get(place.line) {
+                    prefetch(line);
+                }
+            }
+            // Whether a key was bumped is the one thing that no branch predictor can know: collect those that
+            // were without a branch.
+            let mut bumped = [0; BATCH];
+            let mut bumps = 0;
+            for (i, ((hash, &place), answer)) in
+                hashes.iter().zip(&places).zip(answers.iter_mut()).enumerate()
+            {
+                let Some(line) = self.first.get(place.line) else { continue };
+                *answer = holds::<R>(line, coefficients::<R>(hash.get()), place);
+                bumped[bumps % BATCH] = i;
+                bumps += usize::from(place.rank::<R>() < tau::<R>(line));
+            }
+            let bumped = &bumped[..bumps];
+            for &i in bumped {
+                if let Some(line) = self.rest.get(Place::new(next_layer(hashes[i].get()), second).line) {
+                    prefetch(line);
+                }
+            }
+            for &i in bumped {
+                answers[i] = deeper(next_layer(hashes[i].get()));
+            }
+        }
+    }
+}
