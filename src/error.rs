@@ -96,6 +96,14 @@ pub enum SizingError {
         /// The bits that were asked for.
         got: u8,
     },
+    /// A compact filter of so many keys takes more bits for each.
+    #[error("a compact filter takes at least {least:.2} bits per key here, got {got}")]
+    BitsPerKeyTooFew {
+        /// The bits per key that were asked for.
+        got: f64,
+        /// What the smallest filter takes.
+        least: f64,
+    },
     /// The load of a compact filter is out of range.
     #[error("the load must be 80 to 130 keys per hundred slots, got {got}")]
     LoadOutOfRange {
@@ -326,6 +334,9 @@ pub enum FormatError {
         /// Bits of the filter.
         bits: u64,
     },
+    /// The lines of a compact filter contradict each other.
+    #[error("impossible compact filter: {0}")]
+    Compact(#[from] CompactBodyError),
     /// The keys were hashed with a hasher that the reader doesn't have.
     #[error(transparent)]
     Hasher(#[from] HasherError),
@@ -342,6 +353,10 @@ pub enum FormatError {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum MergeError {
+    /// A compact filter was built once, from all its keys: its bits are the solution of their equations, and
+    /// the solutions of two sets of keys don't add up to one of their union.
+    #[error("can't merge compact filters: build one from all keys instead")]
+    Static,
     /// The kinds differ.
     #[error("can't merge: `kind` differs, {expected} and {got}")]
     Kind {

@@ -20,7 +20,6 @@
 //!
 //! **Memory**: two arrays of 8 bytes per key, 8 bytes per line, and the body.
 
-use super::backend::{Backend, Isa};
 use super::directory::Directory;
 use super::group::{group, join};
 use super::key::{Place, next_layer};
@@ -28,6 +27,8 @@ use super::shape::{set_tau, with_constant_r};
 use super::system::System;
 use crate::hash::KeyHash;
 use crate::line::LineBytes;
+use crate::probe::Backend;
+use crate::probe::kernel::Isa;
 use crate::sizing::compact::{CompactParams, MAX_LAYERS, round_up, slots, tail_slots};
 use std::{slice, thread};
 
@@ -216,10 +217,10 @@ fn solve_lines<const R: usize>(
     per_line: &[usize],
     out: &mut [LineBytes],
 ) -> usize {
-    match layer.backend.0 {
-        Isa::Portable => solve_each::<R>(layer, keys, per_line, out),
+    match layer.backend.isa() {
+        Isa::Scalar => solve_each::<R>(layer, keys, per_line, out),
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => {
+        Isa::Avx2(_) => {
             #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
             fn with_avx2<const R: usize>(
                 layer: Layer,
@@ -230,7 +231,7 @@ fn solve_lines<const R: usize>(
                 solve_each::<R>(layer, keys, per_line, out)
             }
             #[expect(unsafe_code, reason = "a call that needs CPU features")]
-            // SAFETY: a backend that says AVX2 is only made where these four features were detected.
+            // SAFETY: the `Avx2` in the backend exists, so detection has seen these four features on this CPU.
             unsafe {
                 with_avx2::<R>(layer, keys, per_line, out)
             }

@@ -3,37 +3,37 @@
 //! The portable instances define the answers. The others are the same code, compiled for machines that count
 //! bits in one instruction: without it, a default x86-64 build spends a dozen on every column.
 
-use super::backend::Isa;
 use super::read::CompactView;
 use super::shape::with_constant_r;
 use crate::hash::KeyHash;
+use crate::probe::kernel::Isa;
 
 #[inline]
 pub(super) fn might_contain(view: &CompactView<'_>, y: u64) -> bool {
-    match view.backend.0 {
-        Isa::Portable => with_constant_r!(view.r, R => portable::one::<R>(view, y), else true),
+    match view.backend.isa() {
+        Isa::Scalar => with_constant_r!(view.r(), R => portable::one::<R>(view, y), else true),
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => {
+        Isa::Avx2(_) => {
             #[expect(unsafe_code, reason = "a call that needs CPU features")]
-            // SAFETY: a backend that says AVX2 is only made where these four features were detected.
+            // SAFETY: the `Avx2` in the backend exists, so detection has seen these four features on this CPU.
             unsafe {
-                with_constant_r!(view.r, R => avx2::one::<R>(view, y), else true)
+                with_constant_r!(view.r(), R => avx2::one::<R>(view, y), else true)
             }
         }
     }
 }
 
 pub(super) fn might_contain_batch(view: &CompactView<'_>, hashes: &[KeyHash], answers: &mut [bool]) {
-    match view.backend.0 {
-        Isa::Portable => {
-            with_constant_r!(view.r, R => portable::batch::<R>(view, hashes, answers), else answers.fill(true));
+    match view.backend.isa() {
+        Isa::Scalar => {
+            with_constant_r!(view.r(), R => portable::batch::<R>(view, hashes, answers), else answers.fill(true));
         }
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => {
+        Isa::Avx2(_) => {
             #[expect(unsafe_code, reason = "a call that needs CPU features")]
-            // SAFETY: a backend that says AVX2 is only made where these four features were detected.
+            // SAFETY: the `Avx2` in the backend exists, so detection has seen these four features on this CPU.
             unsafe {
-                with_constant_r!(view.r, R => avx2::batch::<R>(view, hashes, answers), else answers.fill(true));
+                with_constant_r!(view.r(), R => avx2::batch::<R>(view, hashes, answers), else answers.fill(true));
             }
         }
     }

@@ -1,6 +1,5 @@
 //! The compact filter.
 
-mod backend;
 mod build;
 mod directory;
 mod group;
@@ -14,4 +13,4 @@ mod system;
 mod tests;
 
 pub use build::{CompactBody, build};
-pub use read::CompactView;
+pub use read::{CompactLayout, CompactView};

@@ -8,7 +8,6 @@
 //! the tail's threshold is the end: maybe
 //! ```
 
-use super::backend::Backend;
 use super::directory::Directory;
 use super::kernel;
 use super::key::{Place, coefficients, next_layer, slot_mask};
@@ -17,10 +16,67 @@ use super::shape::tau;
 use crate::error::CompactBodyError;
 use crate::hash::KeyHash;
 use crate::line::{LineBytes, prefetch};
+use crate::probe::Backend;
 use crate::sizing::compact::{MAX_R, MIN_R, slots, tail_slots, tau_bits};
 
 /// Keys whose lines are on their way at one time.
 const BATCH: usize = 32;
+
+/// How the lines of a body are used: what its directory says, checked against the number of lines.
+#[derive(Clone, Debug)]
+pub struct CompactLayout {
+    directory: Directory,
+    /// Lines of layer 0; none if the tail is all there is.
+    first: usize,
+    /// Lines in all.
+    lines: usize,
+    /// Which coefficients count in the tail.
+    tail_mask: [u64; 2],
+    r: usize,
+}
+
+impl CompactLayout {
+    /// Reads the directory of a body with `fingerprint_bits` bits per key. Constant time.
+    ///
+    /// # Errors
+    ///
+    /// If this is not the body of a compact filter. What the columns and thresholds hold is not looked at:
+    /// any value of these is a filter.
+    pub fn read(lines: &[LineBytes], fingerprint_bits: u8) -> Result<Self, CompactBodyError> {
+        let r = usize::from(fingerprint_bits);
+        if !(MIN_R..=MAX_R).contains(&r) {
+            return Err(CompactBodyError::FingerprintBits { got: fingerprint_bits });
+        }
+        let directory = Directory::load(r, lines)?;
+        let first = if directory.layers().len() == 1 { 0 } else { directory.layers()[0] };
+        let tail_mask = slot_mask(tail_slots(r, directory.layers().len()));
+        Ok(Self { directory, first, lines: lines.len(), tail_mask, r })
+    }
+
+    /// The filter in `lines`, which must be those that the layout was read from; `None` if they are more or
+    /// fewer.
+    #[inline]
+    #[must_use]
+    pub fn view<'a>(&'a self, backend: Backend, lines: &'a [LineBytes]) -> Option<CompactView<'a>> {
+        if lines.len() != self.lines {
+            return None;
+        }
+        let (first, rest) = lines.split_at_checked(self.first)?;
+        Some(CompactView { first, rest, layout: self, backend })
+    }
+
+    /// Number of layers, the tail included.
+    #[must_use]
+    pub fn layers(&self) -> usize {
+        self.directory.layers().len()
+    }
+
+    /// Fingerprint bits per key: the false-positive rate is 2 to the power of minus this.
+    #[must_use]
+    pub fn fingerprint_bits(&self) -> u8 {
+        u8::try_from(self.r).unwrap_or(u8::MAX)
+    }
+}
 
 /// A compact filter over borrowed lines.
 #[derive(Clone, Copy, Debug)]
@@ -29,38 +85,15 @@ pub struct CompactView<'a> {
     first: &'a [LineBytes],
     /// The layers after it.
     rest: &'a [LineBytes],
-    directory: Directory,
-    /// Which coefficients count in the tail.
-    tail_mask: [u64; 2],
-    pub(super) r: usize,
+    layout: &'a CompactLayout,
     pub(super) backend: Backend,
 }
 
-impl<'a> CompactView<'a> {
-    /// Reads the directory of a body with `fingerprint_bits` bits per key. Constant time.
-    ///
-    /// # Errors
-    ///
-    /// If this is not the body of a compact filter. What the columns and thresholds hold is not looked at:
-    /// any value of these is a filter.
-    pub fn new(lines: &'a [LineBytes], fingerprint_bits: u8) -> Result<Self, CompactBodyError> {
-        Self::with_backend(Backend::detect(), lines, fingerprint_bits)
-    }
-
-    pub(super) fn with_backend(
-        backend: Backend,
-        lines: &'a [LineBytes],
-        fingerprint_bits: u8,
-    ) -> Result<Self, CompactBodyError> {
-        let r = usize::from(fingerprint_bits);
-        if !(MIN_R..=MAX_R).contains(&r) {
-            return Err(CompactBodyError::FingerprintBits { got: fingerprint_bits });
-        }
-        let directory = Directory::load(r, lines)?;
-        let first = if directory.layers().len() == 1 { 0 } else { directory.layers()[0] };
-        let (first, rest) = lines.split_at(first);
-        let tail_mask = slot_mask(tail_slots(r, directory.layers().len()));
-        Ok(Self { first, rest, directory, tail_mask, r, backend })
+impl CompactView<'_> {
+    /// Fingerprint bits per key.
+    #[inline(always)]
+    pub(super) fn r(&self) -> usize {
+        self.layout.r
     }
 
     /// Checks that the bits which every line reserves are zero. Reads the whole body.
@@ -69,7 +102,8 @@ impl<'a> CompactView<'a> {
     ///
     /// If one is not.
     pub fn verify(&self) -> Result<(), CompactBodyError> {
-        let reserved = self.r * slots(self.r)..512 - tau_bits(self.r) as usize;
+        let r = self.r();
+        let reserved = r * slots(r)..512 - tau_bits(r) as usize;
         for (line, bytes) in self.first.iter().chain(self.rest).enumerate() {
             if reserved.clone().any(|bit| bytes[bit / 8] >> (bit % 8) & 1 != 0) {
                 return Err(CompactBodyError::ReservedBits { line });
@@ -111,7 +145,7 @@ impl<'a> CompactView<'a> {
     #[inline(always)]
     pub(super) fn deeper<const R: usize>(&self, mut y: u64) -> bool {
         let mut start = 0;
-        for &lines in self.directory.between() {
+        for &lines in self.layout.directory.between() {
             let place = Place::new(y, lines);
             let Some(line) = self.rest.get(start + place.line) else { return true };
             if place.rank::<R>() >= tau::<R>(line) {
@@ -123,7 +157,7 @@ impl<'a> CompactView<'a> {
         let Some(tail) = self.rest.last() else { return true };
         let place = Place::new(y, 1);
         let [low, high] = coefficients::<R>(y);
-        let [low_mask, high_mask] = self.tail_mask;
+        let [low_mask, high_mask] = self.layout.tail_mask;
         place.rank::<R>() < tau::<R>(tail) || holds::<R>(tail, [low & low_mask, high & high_mask], place)
     }
 
@@ -140,7 +174,7 @@ impl<'a> CompactView<'a> {
             }
             return;
         }
-        let second = self.directory.between().first().copied().unwrap_or(1);
+        let second = self.layout.directory.between().first().copied().unwrap_or(1);
         for (hashes, answers) in hashes.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
             let mut places = [Place::new(0, 1); BATCH];
             for (hash, place) in hashes.iter().zip(&mut places) {

@@ -1,12 +1,12 @@
 //! The compact filter against a reference that follows the published layout bit by bit, and against its own
 //! promises: no false negative, the rate, the size, the bytes.
 
-use super::backend::Backend;
 use super::build::{Limits, build_with};
-use super::{CompactBody, CompactView, build};
+use super::{CompactBody, CompactLayout, CompactView, build};
 use crate::error::{CompactBodyError, SizingError};
 use crate::hash::KeyHash;
 use crate::line::LineBytes;
+use crate::probe::Backend;
 use crate::sizing::CompactParams;
 use proptest::prelude::*;
 
@@ -113,8 +113,42 @@ fn build_one(hashes: &[u64], r: u8) -> CompactBody {
     build(key_hashes(hashes), params(r), 1)
 }
 
+/// A layout with the lines that it was read from.
+#[derive(Debug)]
+struct Opened<'a> {
+    layout: CompactLayout,
+    lines: &'a [LineBytes],
+    backend: Backend,
+}
+
+fn open(lines: &[LineBytes], r: u8) -> Result<Opened<'_>, CompactBodyError> {
+    open_on(Backend::detect(), lines, r)
+}
+
+fn open_on(backend: Backend, lines: &[LineBytes], r: u8) -> Result<Opened<'_>, CompactBodyError> {
+    CompactLayout::read(lines, r).map(|layout| Opened { layout, lines, backend })
+}
+
+impl Opened<'_> {
+    fn view(&self) -> CompactView<'_> {
+        self.layout.view(self.backend, self.lines).unwrap()
+    }
+
+    fn might_contain(&self, hash: KeyHash) -> bool {
+        self.view().might_contain(hash)
+    }
+
+    fn might_contain_batch(&self, hashes: &[KeyHash], answers: &mut [bool]) {
+        self.view().might_contain_batch(hashes, answers);
+    }
+
+    fn verify(&self) -> Result<(), CompactBodyError> {
+        self.view().verify()
+    }
+}
+
 fn backends() -> Vec<Backend> {
-    [Some(Backend::scalar()), Backend::avx2()].into_iter().flatten().collect()
+    Backend::all().collect()
 }
 
 /// Every backend, one by one and in batches, answers as the reference does.
@@ -122,7 +156,7 @@ fn assert_answers_are_the_references(body: &[LineBytes], r: u8, hashes: &[u64]) 
     let expected: Vec<bool> =
         hashes.iter().map(|&hash| reference::might_contain(body, r.into(), hash)).collect();
     for backend in backends() {
-        let view = CompactView::with_backend(backend, body, r).unwrap();
+        let view = open_on(backend, body, r).unwrap();
         let keys = key_hashes(hashes);
         let single: Vec<bool> = keys.iter().map(|&key| view.might_contain(key)).collect();
         assert_eq!(single, expected, "r {r}, {backend:?}");
@@ -138,7 +172,7 @@ fn filters_answer_as_the_reference() {
         for n in [1, 40, 100, 1000] {
             let present = hashes(1, n);
             let body = build_one(&present, r);
-            assert_eq!(CompactView::new(&body.lines, r).unwrap().verify(), Ok(()), "r {r}, n {n}");
+            assert_eq!(open(&body.lines, r).unwrap().verify(), Ok(()), "r {r}, n {n}");
             assert!(present.iter().all(|&hash| reference::might_contain(&body.lines, r.into(), hash)));
             assert_answers_are_the_references(&body.lines, r, &present);
             assert_answers_are_the_references(&body.lines, r, &hashes(2, 500));
@@ -169,7 +203,7 @@ fn random_lines_answer_as_the_reference() {
 
 /// The share of absent keys that pass lies within five standard deviations of 2^-r.
 fn assert_rate(body: &[LineBytes], r: u8, stream: u64, queries: u64) {
-    let view = CompactView::new(body, r).unwrap();
+    let view = open(body, r).unwrap();
     let passed =
         hashes(stream, queries).into_iter().filter(|&hash| view.might_contain(KeyHash::new(hash))).count();
     let expected = queries as f64 * params(r).fpp();
@@ -183,7 +217,7 @@ fn nothing_is_lost_and_the_rate_is_two_to_the_minus_r() {
         for (n, queries) in [(100, 60_000), (4000, 60_000), (30_000, 60_000)] {
             let present = hashes(5, n);
             let body = build_one(&present, r);
-            let view = CompactView::new(&body.lines, r).unwrap();
+            let view = open(&body.lines, r).unwrap();
             assert!(present.iter().all(|&hash| view.might_contain(KeyHash::new(hash))), "r {r}, n {n}");
             assert_eq!(body.keys, n);
             assert_rate(&body.lines, r, 6, queries);
@@ -198,7 +232,7 @@ fn the_rate_holds_to_three_percent() {
     for r in 4..=16 {
         for n in [100, 4000, 100_000, 1_000_000] {
             let body = build_one(&hashes(7, n), r);
-            let view = CompactView::new(&body.lines, r).unwrap();
+            let view = open(&body.lines, r).unwrap();
             assert!(hashes(7, n).iter().all(|&hash| view.might_contain(KeyHash::new(hash))), "r {r}, n {n}");
             // A standard deviation of 1% at most for r up to 12.
             assert_rate(&body.lines, r, 8, 10_000 << r.min(12));
@@ -213,7 +247,7 @@ fn weak_hashes_keep_the_rate() {
         for r in [5, 8, 11] {
             let present: Vec<u64> = (0..20_000).map(|i: u64| i << shift).collect();
             let body = build_one(&present, r);
-            let view = CompactView::new(&body.lines, r).unwrap();
+            let view = open(&body.lines, r).unwrap();
             assert!(present.iter().all(|&hash| view.might_contain(KeyHash::new(hash))));
             assert!(body.bumped_share() < 0.2, "shift {shift}, r {r}: {}", body.bumped_share());
             let absent = 20_000..120_000u64;
@@ -276,7 +310,7 @@ const GOLDEN: [u32; 13] = [
 fn no_key_is_no_line() {
     let body = build(Vec::new(), params(8), 4);
     assert_eq!((body.lines.len(), body.keys), (0, 0));
-    assert_eq!(CompactView::new(&body.lines, 8).unwrap_err(), CompactBodyError::NoLines);
+    assert_eq!(open(&body.lines, 8).unwrap_err(), CompactBodyError::NoLines);
 }
 
 #[test]
@@ -285,7 +319,7 @@ fn equal_hashes_are_one_key() {
         let body = build_one(&vec![77; 50_000], r);
         assert_eq!(body, build_one(&[77], r));
         assert_eq!((body.lines.len(), body.keys), (1, 1));
-        let view = CompactView::new(&body.lines, r).unwrap();
+        let view = open(&body.lines, r).unwrap();
         assert!(view.might_contain(KeyHash::new(77)));
         assert_rate(&body.lines, r, 11, 20_000);
     }
@@ -305,7 +339,7 @@ fn a_crowd_in_one_line_goes_to_the_next_layer() {
         let body = build_one(&crowd, r);
         assert!(body.bumped_share() > 0.9);
         assert!(body.lines.len() as u64 <= 3 * lines, "{} lines after {lines}", body.lines.len());
-        let view = CompactView::new(&body.lines, r).unwrap();
+        let view = open(&body.lines, r).unwrap();
         assert!(crowd.iter().all(|&hash| view.might_contain(KeyHash::new(hash))));
         assert_rate(&body.lines, r, 12, 60_000);
     }
@@ -321,7 +355,7 @@ fn keys_left_at_a_limit_are_answered_maybe() {
             let present = hashes(13, n);
             for backend in backends() {
                 let body = build_with(backend, limits, present.clone(), params(r), 1);
-                let view = CompactView::with_backend(backend, &body.lines, r).unwrap();
+                let view = open_on(backend, &body.lines, r).unwrap();
                 assert!(
                     present.iter().all(|&hash| view.might_contain(KeyHash::new(hash))),
                     "r {r}, {limits:?}"
@@ -428,7 +462,7 @@ fn bits_that_a_line_reserves_are_checked() {
         let used = usize::from(r) * reference::slots(r.into());
         for bit in used..used + spare {
             body[1][bit / 8] |= 1 << (bit % 8);
-            let view = CompactView::new(&body, r).unwrap();
+            let view = open(&body, r).unwrap();
             assert_eq!(view.verify(), Err(CompactBodyError::ReservedBits { line: 1 }), "r {r}, bit {bit}");
             body[1][bit / 8] &= !(1 << (bit % 8));
         }
@@ -436,7 +470,7 @@ fn bits_that_a_line_reserves_are_checked() {
         for bit in [used - 1, used + spare] {
             body[1][bit / 8] ^= 1 << (bit % 8);
         }
-        assert_eq!(CompactView::new(&body, r).unwrap().verify(), Ok(()), "r {r}");
+        assert_eq!(open(&body, r).unwrap().verify(), Ok(()), "r {r}");
     }
 }
 
@@ -461,7 +495,7 @@ proptest! {
                 tail[at / 8] = tail[at / 8] & !(1 << (at % 8)) | u8::from(bit == 1) << (at % 8);
             }
         }
-        if CompactView::new(&body, r).is_ok() {
+        if open(&body, r).is_ok() {
             assert_answers_are_the_references(&body, r, &asked);
         }
     }
@@ -483,7 +517,7 @@ proptest! {
         prop_assert_eq!(&body, &build(distinct.into_iter().map(KeyHash::new).collect(), params, 1));
         if !all.is_empty() {
             assert_answers_are_the_references(&body.lines, r, &all);
-            let view = CompactView::new(&body.lines, r).unwrap();
+            let view = open(&body.lines, r).unwrap();
             prop_assert!(all.iter().all(|&y| view.might_contain(KeyHash::new(y))));
         }
     }

@@ -16,6 +16,8 @@ pub enum AnyFilter {
     Classic(ClassicFilter),
     /// A blocked filter.
     Blocked(BlockedFilter),
+    /// A compact filter: built once, it only answers.
+    Compact(FilterReader<Vec<u8>>),
     /// A scalable filter of classic layers.
     ScalableClassic(ScalableFilter<ClassicParams>),
     /// A scalable filter of blocked layers.
@@ -55,6 +57,7 @@ impl AnyFilter {
         match self {
             Self::Classic(filter) => filter,
             Self::Blocked(filter) => filter,
+            Self::Compact(filter) => filter,
             Self::ScalableClassic(filter) => filter,
             Self::ScalableBlocked(filter) => filter,
         }
@@ -66,6 +69,7 @@ impl AnyFilter {
         Some(match self {
             Self::Classic(filter) => Box::new(filter),
             Self::Blocked(filter) => Box::new(filter),
+            Self::Compact(_) => return None,
             Self::ScalableClassic(filter) => Box::new(filter),
             Self::ScalableBlocked(filter) => Box::new(filter),
         })
@@ -79,6 +83,7 @@ impl AnyFilter {
         match self {
             Self::Classic(filter) => filter.merge_reader(other),
             Self::Blocked(filter) => filter.merge_reader(other),
+            Self::Compact(_) => Err(MergeError::Static),
             Self::ScalableClassic(filter) => filter.merge_reader(other),
             Self::ScalableBlocked(filter) => filter.merge_reader(other),
         }
@@ -88,10 +93,11 @@ impl AnyFilter {
     ///
     /// # Errors
     /// What `out` says.
-    pub fn write_to(&self, out: impl Write) -> io::Result<()> {
+    pub fn write_to(&self, mut out: impl Write) -> io::Result<()> {
         match self {
             Self::Classic(filter) => filter.write_to(out),
             Self::Blocked(filter) => filter.write_to(out),
+            Self::Compact(filter) => out.write_all(filter.block()),
             Self::ScalableClassic(filter) => filter.write_to(out),
             Self::ScalableBlocked(filter) => filter.write_to(out),
         }

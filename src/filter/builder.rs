@@ -2,11 +2,13 @@
 
 use super::options::AnyParams;
 use super::{FilterOptions, bloom::Schema};
+use crate::compact;
 use crate::error::{FilterError, SizingError};
 use crate::format::{HEADER_BYTES, Header, Kind, crc32};
 use crate::hash::{Hasher, KeyHash};
 use crate::line::{LINE_BYTES, LineBytes};
 use crate::probe::Backend;
+use crate::sizing::CompactParams;
 
 /// Collects the hashes of keys, then writes a block of just the right size: what an engine uses when it writes
 /// a sorted file.
@@ -86,7 +88,28 @@ impl FilterBuilder {
         match self.options.params(self.keys())? {
             AnyParams::Classic(params) => self.finish_bloom(params),
             AnyParams::Blocked(params) => self.finish_bloom(params),
+            AnyParams::Compact(params) => self.finish_compact(params),
         }
+    }
+
+    fn finish_compact(self, params: CompactParams) -> Result<Vec<u8>, FilterError> {
+        let body = compact::build(self.hashes, params, self.options.threads);
+        let bytes = body.lines.as_flattened();
+        let header = Header {
+            kind: Kind::Compact,
+            probes: params.fingerprint_bits(),
+            bits: bytes.len() as u64 * 8,
+            count: body.keys,
+            hasher: self.options.hasher.identity(),
+            body_crc: crc32(bytes),
+        };
+        let mut block = Vec::new();
+        let length = HEADER_BYTES + bytes.len();
+        let out_of_memory = |_| FilterError::OutOfMemory { bytes: length as u64, source: None };
+        block.try_reserve_exact(length).map_err(out_of_memory)?;
+        block.extend_from_slice(&header.encode());
+        block.extend_from_slice(bytes);
+        Ok(block)
     }
 
     fn finish_bloom<P: Schema>(self, params: P) -> Result<Vec<u8>, FilterError> {

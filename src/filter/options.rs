@@ -4,7 +4,7 @@ use crate::error::SizingError;
 use crate::format::Kind;
 use crate::hash::Hasher;
 use crate::probe::Probe;
-use crate::sizing::{BlockedParams, ClassicParams};
+use crate::sizing::{BlockedParams, ClassicParams, CompactParams};
 
 /// What a filter may cost, or what it must reach.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,11 +30,19 @@ pub struct FilterOptions {
     pub(crate) kind: Kind,
     pub(crate) budget: Budget,
     pub(crate) hasher: Hasher,
+    pub(crate) compact_load: Option<u16>,
+    pub(crate) threads: usize,
 }
 
 impl Default for FilterOptions {
     fn default() -> Self {
-        Self { kind: Kind::Blocked, budget: Budget::Fpp(0.01), hasher: Hasher::default() }
+        Self {
+            kind: Kind::Blocked,
+            budget: Budget::Fpp(0.01),
+            hasher: Hasher::default(),
+            compact_load: None,
+            threads: 1,
+        }
     }
 }
 
@@ -43,6 +51,7 @@ impl Default for FilterOptions {
 pub(crate) enum AnyParams {
     Classic(ClassicParams),
     Blocked(BlockedParams),
+    Compact(CompactParams),
 }
 
 impl FilterOptions {
@@ -64,6 +73,19 @@ impl FilterOptions {
         Self { hasher, ..self }
     }
 
+    /// Sets the load of a compact filter: keys for each hundred slots of a line, 80 to 130. A higher load takes
+    /// less space and sends more lookups on to a second line. Other kinds have no use for it.
+    #[must_use]
+    pub fn compact_load(self, load: u16) -> Self {
+        Self { compact_load: Some(load), ..self }
+    }
+
+    /// Sets how many threads build the filter; 1 unless set. The bytes are the same for any number.
+    #[must_use]
+    pub fn threads(self, threads: usize) -> Self {
+        Self { threads: threads.max(1), ..self }
+    }
+
     /// Bytes of the lines of a filter for `keys` distinct keys, and the false-positive rate that it will have.
     ///
     /// # Errors
@@ -75,6 +97,10 @@ impl FilterOptions {
         Ok(match self.params(keys)? {
             AnyParams::Classic(params) => of(params, keys),
             AnyParams::Blocked(params) => of(params, keys),
+            AnyParams::Compact(params) => {
+                let estimate = params.model(keys);
+                (estimate.bytes, estimate.fpp)
+            }
         })
     }
 
@@ -88,6 +114,14 @@ impl FilterOptions {
             (Kind::Blocked, Budget::Fpp(fpp)) => BlockedParams::for_fpp(keys, fpp).map(AnyParams::Blocked),
             (Kind::Blocked, Budget::BitsPerKey(bits)) => {
                 BlockedParams::for_bits_per_key(keys, bits).map(AnyParams::Blocked)
+            }
+            (Kind::Compact, budget) => {
+                let params = match budget {
+                    Budget::Fpp(fpp) => CompactParams::for_fpp(fpp)?,
+                    Budget::BitsPerKey(bits) => CompactParams::for_bits_per_key(keys, bits)?,
+                };
+                let params = self.compact_load.map_or(Ok(params), |load| params.with_load(load))?;
+                Ok(AnyParams::Compact(params))
             }
             (Kind::Scalable, _) => Err(SizingError::NoFixedSize),
         }

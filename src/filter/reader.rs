@@ -4,6 +4,7 @@ use super::bloom::Bloom;
 use super::scalable::{ScalableFilter, any_layer, compound};
 use super::view::{BloomParams, View};
 use super::{AnyFilter, Membership, hash_in_chunks};
+use crate::compact::{CompactLayout, CompactView};
 use crate::error::FormatError;
 use crate::format::{self, Container, HEADER_BYTES, Header, Kind, Shape};
 use crate::hash::{Hasher, Hashers, KeyHash};
@@ -43,6 +44,7 @@ pub struct FilterReader<B> {
 pub(super) enum Body {
     Empty,
     Bloom(BloomParams),
+    Compact(Box<CompactLayout>),
     /// The layers of a scalable filter, with the parameters of each.
     Layers(Container, Box<[BloomParams]>),
 }
@@ -75,6 +77,7 @@ impl<B: AsRef<[u8]>> FilterReader<B> {
                 let params = params.collect::<Result<_, _>>()?;
                 Body::Layers(container, params)
             }
+            Shape::Compact(bits) => Body::Compact(Box::new(CompactLayout::read(lines, bits)?)),
             shape => BloomParams::from_shape(shape).map_or(Body::Empty, Body::Bloom),
         };
         Ok(Self { block, header, body, hasher, backend: Backend::detect() })
@@ -95,6 +98,10 @@ impl<B: AsRef<[u8]>> FilterReader<B> {
     pub fn verify(&self) -> Result<(), FormatError> {
         match &self.body {
             Body::Layers(container, _) => container.verify(&self.header, self.lines()),
+            Body::Compact(layout) => {
+                format::verify_body(&self.header, self.lines())?;
+                Ok(self.compact(layout).map_or(Ok(()), |view| view.verify())?)
+            }
             _ => format::verify_body(&self.header, self.lines()),
         }
     }
@@ -113,6 +120,7 @@ impl<B: AsRef<[u8]>> FilterReader<B> {
         match &self.body {
             Body::Empty => false,
             Body::Bloom(params) => self.view(*params).might_contain(hash),
+            Body::Compact(layout) => self.compact(layout).is_none_or(|view| view.might_contain(hash)),
             Body::Layers(container, params) => {
                 self.layers(container, params).any(|(layer, _)| layer.might_contain(hash))
             }
@@ -139,6 +147,10 @@ impl<B: AsRef<[u8]>> FilterReader<B> {
         match &self.body {
             Body::Empty => answers.fill(false),
             Body::Bloom(params) => self.view(*params).might_contain_batch(hashes, answers),
+            Body::Compact(layout) => match self.compact(layout) {
+                Some(view) => view.might_contain_batch(hashes, answers),
+                None => answers.fill(true),
+            },
             Body::Layers(container, params) => {
                 let layers = self.layers(container, params);
                 any_layer(layers, hashes, answers, |(layer, _), hashes, answers| {
@@ -178,31 +190,35 @@ impl<B: AsRef<[u8]>> FilterReader<B> {
         match &self.body {
             Body::Empty => 0.0,
             Body::Bloom(params) => self.view(*params).expected_fpp(self.count()),
+            Body::Compact(layout) => 0.5_f64.powi(layout.fingerprint_bits().into()),
             Body::Layers(container, params) => {
                 compound(self.layers(container, params).rev().map(|(layer, keys)| layer.expected_fpp(keys)))
             }
         }
     }
 
-    /// The false-positive rate that the bits really set give. Reads the whole filter.
+    /// The false-positive rate that the bits really set give; of a compact filter, whose rate doesn't depend on
+    /// them, the expected one. Reads the whole filter.
     #[must_use]
     pub fn expected_fpp_from_fill(&self) -> f64 {
         match &self.body {
             Body::Empty => 0.0,
             Body::Bloom(params) => self.view(*params).fill_fpp(),
+            Body::Compact(_) => self.expected_fpp(),
             Body::Layers(container, params) => {
                 compound(self.layers(container, params).rev().map(|(layer, _)| layer.fill_fpp()))
             }
         }
     }
 
-    /// The share of bits that are set, 0 to 1; of a scalable filter, of the bits of all layers. Reads the whole
-    /// filter.
+    /// The share of bits that are set, 0 to 1; of a scalable filter, of the bits of all layers; of a compact
+    /// filter, about a half, which says nothing. Reads the whole filter.
     #[must_use]
     pub fn fill(&self) -> f64 {
         match &self.body {
             Body::Empty => 0.0,
             Body::Bloom(params) => self.view(*params).fill(),
+            Body::Compact(_) => super::bloom::fill(self.header.bits, self.lines()),
             Body::Layers(container, params) => {
                 let layers = || self.layers(container, params).map(|(layer, _)| layer);
                 let bits: f64 = layers().map(|layer| layer.bits() as f64).sum();
@@ -224,6 +240,7 @@ impl<B: AsRef<[u8]>> FilterReader<B> {
     pub fn to_owned_filter(&self) -> Result<AnyFilter, FormatError> {
         let (lines, hasher) = (self.lines(), self.hasher.clone());
         Ok(match (self.kind(), &self.body) {
+            (Kind::Compact, _) => AnyFilter::Compact(self.to_owned_block()?),
             (_, Body::Layers(container, _)) if container.layer_kind == Kind::Classic => {
                 AnyFilter::ScalableClassic(ScalableFilter::copy_of(container, lines, hasher)?)
             }
@@ -235,6 +252,11 @@ impl<B: AsRef<[u8]>> FilterReader<B> {
         })
     }
 
+    /// The bytes of the block.
+    pub(super) fn block(&self) -> &[u8] {
+        self.block.as_ref()
+    }
+
     /// The block that the reader was opened on.
     #[must_use]
     pub fn into_inner(self) -> B {
@@ -244,6 +266,24 @@ impl<B: AsRef<[u8]>> FilterReader<B> {
     /// What the lines are.
     pub(super) fn body(&self) -> &Body {
         &self.body
+    }
+
+    /// A reader of its own copy of the block.
+    fn to_owned_block(&self) -> Result<FilterReader<Vec<u8>>, FormatError> {
+        let bytes = self.block.as_ref();
+        let mut block = Vec::new();
+        let no_memory = |_| FormatError::OutOfMemory { bytes: bytes.len() as u64 };
+        block.try_reserve_exact(bytes.len()).map_err(no_memory)?;
+        block.extend_from_slice(bytes);
+        let (header, body, hasher) = (self.header, self.body.clone(), self.hasher.clone());
+        Ok(FilterReader { block, header, body, hasher, backend: self.backend })
+    }
+
+    /// The body as a compact filter; `None`, which is to say "maybe" to all, where the block's bytes are others
+    /// than those that were opened.
+    #[inline]
+    fn compact<'a>(&'a self, layout: &'a CompactLayout) -> Option<CompactView<'a>> {
+        layout.view(self.backend, self.lines())
     }
 
     /// The body as one Bloom filter.

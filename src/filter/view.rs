@@ -20,7 +20,7 @@ impl BloomParams {
         match shape {
             Shape::Classic(params) => Some(Self::Classic(params)),
             Shape::Blocked(params) => Some(Self::Blocked(params)),
-            Shape::Empty | Shape::Scalable => None,
+            Shape::Empty | Shape::Compact(_) | Shape::Scalable => None,
         }
     }
 }

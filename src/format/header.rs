@@ -4,7 +4,7 @@ use super::{Kind, crc32};
 use crate::error::{FormatError, SizingError};
 use crate::hash::{HasherId, HasherIdentity};
 use crate::line::{LINE_BITS, LINE_BYTES};
-use crate::sizing::{BlockedParams, ClassicParams, ScalableParams};
+use crate::sizing::{BlockedParams, ClassicParams, CompactParams, ScalableParams};
 
 /// The first four bytes of every block: a byte that no text begins with, then "BLF".
 pub const MAGIC: [u8; 4] = [0x89, b'B', b'L', b'F'];
@@ -35,9 +35,9 @@ pub const HEADER_BYTES: usize = HEADER_CRC_AT + 4;
 pub struct Header {
     /// What the block holds.
     pub kind: Kind,
-    /// Probes of a key, or layers of a scalable filter; 0 for an empty block.
+    /// Probes of a key, fingerprint bits of a compact filter or layers of a scalable one; 0 for an empty block.
     pub probes: u8,
-    /// Bits of the filter, or of the whole body of a scalable one; 0 for an empty block. The body is as many
+    /// Bits of the filter, or of the whole body of a compact or scalable one; 0 for an empty block. The body is as many
     /// whole lines as they need.
     pub bits: u64,
     /// Keys added: distinct ones, as far as the filter could tell.
@@ -58,6 +58,9 @@ pub enum Shape {
     Classic(ClassicParams),
     /// A blocked filter.
     Blocked(BlockedParams),
+    /// A compact filter with so many fingerprint bits, whose lines
+    /// [`CompactLayout`](crate::compact::CompactLayout) reads on.
+    Compact(u8),
     /// A scalable filter, which [`Container`](super::Container) reads on.
     Scalable,
 }
@@ -158,9 +161,13 @@ impl Header {
         match self.kind {
             Kind::Classic => ClassicParams::explicit(self.bits, probes).map(Shape::Classic).map_err(refused),
             Kind::Blocked => BlockedParams::explicit(self.bits, probes).map(Shape::Blocked).map_err(refused),
-            Kind::Scalable if !self.bits.is_multiple_of(LINE_BITS) => {
+            Kind::Compact | Kind::Scalable if !self.bits.is_multiple_of(LINE_BITS) => {
                 Err(refused(SizingError::NotWholeLines { got: self.bits }))
             }
+            Kind::Compact => match CompactParams::new(self.probes) {
+                Ok(params) => Ok(Shape::Compact(params.fingerprint_bits())),
+                Err(source) => Err(refused(source)),
+            },
             Kind::Scalable if !(1..=ScalableParams::MAX_LAYERS).contains(&self.probes) => {
                 Err(FormatError::Layers { max: ScalableParams::MAX_LAYERS, got: self.probes })
             }

@@ -13,6 +13,8 @@ pub enum Kind {
     Classic = 1,
     /// A blocked Bloom filter: all probes of a key in one line.
     Blocked = 2,
+    /// A compact filter: static, a linear system in every line.
+    Compact = 3,
     /// A scalable filter: a container of classic or blocked layers.
     Scalable = 4,
 }
@@ -32,17 +34,19 @@ impl Kind {
         match id {
             1 => Ok(Self::Classic),
             2 => Ok(Self::Blocked),
+            3 => Ok(Self::Compact),
             4 => Ok(Self::Scalable),
             _ => Err(FormatError::UnknownKind { got: id }),
         }
     }
 
-    /// The kind's name: `"classic"`, `"blocked"` or `"scalable"`.
+    /// The kind's name: `"classic"`, `"blocked"`, `"compact"` or `"scalable"`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Classic => "classic",
             Self::Blocked => "blocked",
+            Self::Compact => "compact",
             Self::Scalable => "scalable",
         }
     }

@@ -14,7 +14,7 @@
 //! A higher load makes fewer lines underfull and bumps more keys; at any load, the bumped keys pay the same
 //! again in a layer of their own. The model sums these over the layers; it knows no constant that was fitted.
 
-use super::check_rate;
+use super::{check_bits_per_key, check_rate};
 use crate::error::SizingError;
 
 /// The fewest fingerprint bits.
@@ -107,6 +107,23 @@ impl CompactParams {
         let enough = (4..=16).find(|&r| 0.5f64.powi(i32::from(r)) <= rate);
         let floor = 0.5f64.powi(16);
         enough.map_or(Err(SizingError::RateBelowFingerprints { target: rate, floor }), Self::new)
+    }
+
+    /// The filter of the lowest rate that `bits_per_key` bits for each of `keys` keys have room for, rounded up
+    /// to a whole line.
+    ///
+    /// # Errors
+    ///
+    /// If `bits_per_key` is out of range, or fewer than 4 fingerprint bits take.
+    pub fn for_bits_per_key(keys: u64, bits_per_key: f64) -> Result<Self, SizingError> {
+        check_bits_per_key(bits_per_key)?;
+        let room = (keys as f64 * bits_per_key / (8 * LINE_BYTES) as f64).ceil() * LINE_BYTES as f64;
+        let fits = |params: &Self| params.model(keys).bytes as f64 <= room;
+        let params = (4..=16).rev().filter_map(|r| Self::new(r).ok()).find(fits);
+        params.ok_or_else(|| SizingError::BitsPerKeyTooFew {
+            got: bits_per_key,
+            least: Self { fingerprint_bits: 4, load: DEFAULT_LOAD }.model(keys).bits_per_key,
+        })
     }
 
     /// The same with `load` keys per hundred slots in place of the default, 80 to 130.

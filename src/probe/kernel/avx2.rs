@@ -46,13 +46,17 @@ static MULTIPLIERS: [[u32; LANES]; LANES + 1] = {
 /// STEP⁸: from the state of a probe to that of the eighth after it.
 const ROUND: u32 = MULTIPLIERS[LANES][LANES - 1].wrapping_mul(STEP);
 
-/// The proof that this CPU has AVX2.
+/// The proof that this CPU has AVX2, BMI1, BMI2 and POPCNT.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Avx2(());
+pub(crate) struct Avx2(());
 
 impl Avx2 {
     pub(super) fn detect() -> Option<Self> {
-        std::arch::is_x86_feature_detected!("avx2").then_some(Self(()))
+        let all = std::arch::is_x86_feature_detected!("avx2")
+            && std::arch::is_x86_feature_detected!("bmi1")
+            && std::arch::is_x86_feature_detected!("bmi2")
+            && std::arch::is_x86_feature_detected!("popcnt");
+        all.then_some(Self(()))
     }
 
     #[inline]

@@ -24,8 +24,9 @@ use crate::line::{LineBytes, ReadLine, prefetch};
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Backend(Isa);
 
+/// The instruction sets that code is compiled for, here and in the compact filter.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Isa {
+pub(crate) enum Isa {
     Scalar,
     #[cfg(target_arch = "x86_64")]
     Avx2(avx2::Avx2),
@@ -44,7 +45,8 @@ impl Backend {
         Self(Isa::Scalar)
     }
 
-    /// The AVX2 backend, where this CPU has AVX2.
+    /// The AVX2 backend, where this CPU has AVX2 and the bit-counting and bit-moving instructions that came with
+    /// it (BMI1, BMI2, POPCNT).
     #[must_use]
     pub fn avx2() -> Option<Self> {
         #[cfg(target_arch = "x86_64")]
@@ -56,6 +58,12 @@ impl Backend {
     /// Every backend that this CPU can run, the portable one first.
     pub fn all() -> impl Iterator<Item = Self> {
         [Some(Self::scalar()), Self::avx2()].into_iter().flatten()
+    }
+
+    /// Which code to run.
+    #[inline]
+    pub(crate) const fn isa(self) -> Isa {
+        self.0
     }
 
     /// The name of the instruction set: `"scalar"` or `"avx2"`.
