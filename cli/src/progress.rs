@@ -4,7 +4,7 @@ use std::io::{IsTerminal, stderr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Work shorter than this shows no bar.
 const LONG: Duration = Duration::from_millis(500);
@@ -20,48 +20,40 @@ pub(crate) fn silence() {
 /// The progress of one pass over some bytes.
 #[derive(Debug)]
 pub(crate) struct Progress {
-    label: &'static str,
-    /// `None` where it isn't known in advance.
-    total: Option<u64>,
-    done: u64,
     started: Instant,
-    /// Made when the work has proved long.
+    /// Counts from the start, so that its estimate is right when it is shown; `None` where it never will be.
     bar: Option<ProgressBar>,
-    shown: bool,
+    visible: bool,
 }
 
 impl Progress {
-    /// A pass over `total` bytes. `label` says what is going on, such as "counting keys".
+    /// A pass over `total` bytes, `None` where it isn't known in advance. `label` says what is going on, such as
+    /// "counting keys".
     pub(crate) fn new(label: &'static str, total: Option<u64>) -> Self {
-        let shown = !QUIET.load(Ordering::Relaxed) && stderr().is_terminal();
-        Self { label, total, done: 0, started: Instant::now(), bar: None, shown }
+        let wanted = !QUIET.load(Ordering::Relaxed) && stderr().is_terminal();
+        let bar = wanted.then(|| hidden_bar(label, total));
+        Self { started: Instant::now(), bar, visible: false }
     }
 
     /// `bytes` more are done.
     pub(crate) fn advance(&mut self, bytes: usize) {
-        self.done += bytes as u64;
-        if !self.shown {
-            return;
-        }
-        if self.bar.is_none() && self.started.elapsed() >= LONG {
-            self.bar = Some(self.make_bar());
-        }
-        if let Some(bar) = &self.bar {
-            bar.set_position(self.done);
+        let Some(bar) = &self.bar else { return };
+        bar.inc(bytes as u64);
+        if !self.visible && self.started.elapsed() >= LONG {
+            bar.set_draw_target(ProgressDrawTarget::stderr());
+            self.visible = true;
         }
     }
+}
 
-    fn make_bar(&self) -> ProgressBar {
-        let (bar, template) = match self.total {
-            Some(total) => (
-                ProgressBar::new(total),
-                "{msg} {wide_bar} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left",
-            ),
-            None => (ProgressBar::new_spinner(), "{msg} {spinner} {bytes}, {bytes_per_sec}"),
-        };
-        let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-        bar.with_style(style).with_message(self.label).with_elapsed(self.started.elapsed())
-    }
+fn hidden_bar(label: &'static str, total: Option<u64>) -> ProgressBar {
+    let template = match total {
+        Some(_) => "{msg} {wide_bar} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left",
+        None => "{msg} {spinner} {bytes}, {bytes_per_sec}",
+    };
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden());
+    bar.with_style(style).with_message(label)
 }
 
 /// The bar goes when the work is over or has failed, so that what is printed next begins on a clean line.

@@ -37,6 +37,7 @@ pub(crate) struct Sorter {
     bytes: Vec<u8>,
     entries: Vec<Entry>,
     runs: Vec<File>,
+    total_bytes: u64,
 }
 
 /// A pair in [`Sorter::bytes`].
@@ -75,7 +76,7 @@ fn prefix(key: &[u8]) -> u64 {
 impl Sorter {
     /// A sorter that holds about `budget` bytes of pairs in memory, and writes more than that to `folder`.
     pub(crate) fn new(budget: usize, folder: PathBuf) -> Self {
-        Self { budget, folder, bytes: Vec::new(), entries: Vec::new(), runs: Vec::new() }
+        Self { budget, folder, bytes: Vec::new(), entries: Vec::new(), runs: Vec::new(), total_bytes: 0 }
     }
 
     /// Takes a pair. Neither part is longer than a line can be.
@@ -95,7 +96,13 @@ impl Sorter {
         });
         self.bytes.extend_from_slice(record.key);
         self.bytes.extend_from_slice(record.value);
+        self.total_bytes += length as u64;
         Ok(())
+    }
+
+    /// Bytes of all keys and values.
+    pub(crate) fn total_bytes(&self) -> u64 {
+        self.total_bytes
     }
 
     /// Hands out all pairs in order.

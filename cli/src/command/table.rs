@@ -13,6 +13,7 @@ use crate::exit::{Failure, Outcome};
 use crate::input::{Chunk, LineArgs, Source};
 use crate::interrupt;
 use crate::output::{bytes, count, percent, print_report, quoted};
+use crate::progress::Progress;
 use crate::sizing::FilterArgs;
 use crate::sort::{Record, Sorter};
 
@@ -80,10 +81,15 @@ impl Table {
         let mut writer = TableWriter::create(&self.output, options).map_err(container::failure)?;
         let mut add = |key: &[u8], value: &[u8]| writer.add(key, value).map_err(container::failure);
         let mut unique = Unique { pairs: &self.pairs, duplicates: self.duplicates, pending: None };
+        // Begun with the first record, when all runs are sorted.
+        let (total, mut progress) = (sorted.total_bytes(), None);
         sorted.finish(|record| {
             interrupt::check()?;
+            let progress = progress.get_or_insert_with(|| Progress::new("writing table", Some(total)));
+            progress.advance(record.key.len() + record.value.len());
             unique.take(record, &mut add)
         })?;
+        drop(progress);
         unique.end(&mut add)?;
         let summary = writer.finish().map_err(|error| self.refuse(error))?;
         let filter_bits = summary.filter_bytes as f64 * 8.0;
