@@ -1,6 +1,8 @@
 //! Every hasher × kind × (owned, shared, behind a lock) through a block and back, by way of the traits that all
 //! filters have in common; and every mismatch of hasher, seed or key refused by the name of the hasher needed.
 
+#![expect(clippy::cast_possible_truncation, reason = "numbers of keys that are in memory")]
+
 use bloomline::error::{FormatError, HasherError};
 use bloomline::filter::{AtomicFilter, Schema, open_any};
 use bloomline::hash::{HasherId, SecretKey};
