@@ -3,6 +3,8 @@
 //!
 //! `cargo test --release --test concurrent -- --ignored` runs the stress of 60 million adds.
 
+#![expect(clippy::cast_possible_truncation, reason = "numbers of keys that are in memory")]
+
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use bloomline::filter::{AtomicFilter, Bloom, Schema, open_any};
@@ -97,7 +99,7 @@ fn stress<P: Schema>(params: P, adds: u64) {
                 std::thread::yield_now();
             }
         });
-        let results: Vec<_> = adders.into_iter().map(|adder| adder.join()).collect();
+        let results: Vec<_> = adders.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
         stop.store(true, Ordering::Relaxed);
         results.into_iter().for_each(|result| result.expect("an adder"));
     });
@@ -148,9 +150,9 @@ fn grow_under_load(batch: usize) {
                 let hashes: Vec<KeyHash> = (0..each).map(|i| hash(i * THREADS + thread)).collect();
                 for (done, hashes) in hashes.chunks(batch).enumerate() {
                     if let [hash] = *hashes {
-                        _ = filter.add_hash(hash)
+                        filter.add_hash(hash);
                     } else {
-                        _ = filter.add_hashes(hashes)
+                        filter.add_hashes(hashes);
                     }
                     assert!(hashes.iter().all(|&hash| filter.might_contain_hash(hash)));
                     let older = hash(done as u64 * batch as u64 / 2 * THREADS + thread);

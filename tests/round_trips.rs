@@ -1,9 +1,15 @@
-//! Every hasher × kind × (owned, shared, behind a lock) through a block and back, by way of the traits that all
-//! filters have in common; and every mismatch of hasher, seed or key refused by the name of the hasher needed.
+//! Every hasher × kind × (owned, shared, behind a lock) through a file and back, copied and mapped, by way of the
+//! traits that all filters have in common; and every mismatch of hasher, seed or key refused by the name of the
+//! hasher needed.
+
+#![expect(clippy::cast_possible_truncation, reason = "numbers of keys that are in memory")]
+
+use std::io::Write;
 
 use bloomline::error::{FormatError, HasherError};
 use bloomline::filter::{AtomicFilter, Schema, open_any};
 use bloomline::hash::{HasherId, SecretKey};
+use bloomline::mmap::FileMap;
 use bloomline::sizing::{BlockedParams, ClassicParams, ScalableParams};
 use bloomline::{
     ConcurrentScalableFilter, Filter, FilterReader, Hasher, Hashers, Membership, ScalableFilter,
@@ -71,10 +77,11 @@ fn through_a_block_and_back() {
             assert!(rate < 0.018, "{filter:?}: {rate}");
 
             let block = filter.encode();
-            let reader = FilterReader::open(&block, &supplied).unwrap();
+            let mut file = tempfile::tempfile().unwrap();
+            file.write_all(&block).unwrap();
+            let mapped = FilterReader::open(FileMap::new(&file).unwrap(), &supplied).unwrap();
             let opened = open_any(&block, &supplied).unwrap();
-            let copy = opened.membership();
-            for other in [&reader as &dyn Membership, copy] {
+            for other in [&mapped as &dyn Membership, opened.membership()] {
                 assert!(answers(other) == wanted, "{:?} with {hasher:?}", other.kind());
                 assert_eq!(other.kind(), filter.kind());
                 assert_eq!(other.count(), filter.count());

@@ -20,7 +20,7 @@
 //! The count is approximate under races: two threads that add the same new key at once may each set some of its
 //! bits, and then both count it. It never misses a key that a plain filter would count.
 
-use super::bloom::{Parts, Schema, fill};
+use super::bloom::{Schema, fill};
 use super::interface::implement;
 use super::stripes::StripedCount;
 use super::{Bloom, hash_in_chunks};
@@ -54,6 +54,10 @@ pub type AtomicClassicFilter = AtomicFilter<ClassicParams>;
 
 /// A Bloom filter of fixed size that threads share, of either schema. Use it by its aliases
 /// [`AtomicBlockedFilter`] and [`AtomicClassicFilter`].
+///
+/// After `add(x)` has returned, `might_contain(x)` is true for every thread that the end of the add *happened
+/// before*: the same thread, or one that learnt of it by a join, a channel, a lock or any other synchronisation.
+/// A lookup that races with an add may answer either way.
 ///
 /// It sets the same bits as a [`Bloom`] and is written as the same block. `AtomicFilter::from(bloom)` and
 /// [`into_filter`](Self::into_filter) turn the two into each other without copying.
@@ -95,7 +99,7 @@ impl<P: Schema> AtomicFilter<P> {
     #[must_use]
     pub fn into_filter(self) -> Bloom<P> {
         let Self { params, hasher, backend, lines, count } = self;
-        Bloom::from_parts(Parts { params, hasher, backend, lines: lines.into(), count: count.sum() })
+        Bloom { params, hasher, backend, lines: lines.into(), count: count.sum() }
     }
 
     /// Adds a key. True when the key was certainly not in the filter before; false when it may have been.
@@ -262,7 +266,7 @@ impl<P: Schema> AtomicFilter<P> {
 /// The filter to share, in the memory of the owned one.
 impl<P: Schema> From<Bloom<P>> for AtomicFilter<P> {
     fn from(filter: Bloom<P>) -> Self {
-        let Parts { params, hasher, backend, lines, count } = filter.into_parts();
+        let Bloom { params, hasher, backend, lines, count } = filter;
         Self { params, hasher, backend, lines: lines.into(), count: StripedCount::new(count) }
     }
 }

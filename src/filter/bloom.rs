@@ -95,18 +95,9 @@ impl Schema for ClassicParams {
 pub struct Bloom<P: Schema> {
     pub(super) params: P,
     pub(super) hasher: Hasher,
-    backend: Backend,
-    pub(super) lines: LineBuf,
-    /// Only a hint: a foreign writer may have got it wrong. What is in the filter, the bits say.
-    pub(super) count: u64,
-}
-
-/// What a filter is made of, for the filters that are made from each other.
-pub(super) struct Parts<P> {
-    pub(super) params: P,
-    pub(super) hasher: Hasher,
     pub(super) backend: Backend,
     pub(super) lines: LineBuf,
+    /// Only a hint: a foreign writer may have got it wrong. What is in the filter, the bits say.
     pub(super) count: u64,
 }
 
@@ -128,18 +119,6 @@ impl<P: Schema> Bloom<P> {
             .line_count()
             .ok_or_else(|| FilterError::OutOfMemory { bytes: params.bits().div_ceil(8), source: None })?;
         Ok(Self { params, hasher, backend: Backend::detect(), lines: LineBuf::zeroed(lines)?, count: 0 })
-    }
-
-    /// The filter of these parts; as many lines as the parameters ask for.
-    pub(super) fn from_parts(parts: Parts<P>) -> Self {
-        let Parts { params, hasher, backend, lines, count } = parts;
-        Self { params, hasher, backend, lines, count }
-    }
-
-    /// What the filter is made of.
-    pub(super) fn into_parts(self) -> Parts<P> {
-        let Self { params, hasher, backend, lines, count } = self;
-        Parts { params, hasher, backend, lines, count }
     }
 
     /// The same filter on another backend. All backends give the same bits and answers; this is for tests and

@@ -55,7 +55,8 @@ pub(crate) enum AnyParams {
 }
 
 impl FilterOptions {
-    /// Sets the kind.
+    /// Sets the kind: any but [`Kind::Scalable`], which has no size to be built in. Building refuses that with
+    /// [`SizingError::NoFixedSize`]; [`ScalableFilter`](super::ScalableFilter) is made by its own options.
     #[must_use]
     pub fn kind(self, kind: Kind) -> Self {
         Self { kind, ..self }

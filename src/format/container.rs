@@ -168,15 +168,16 @@ impl Container {
     }
 
     /// Checks the lines of every layer against the CRC of its header, and all of `body` against the CRC of the
-    /// container's `header`, reading each byte once.
+    /// container's `header`, reading each byte once. Header and body are those that [`decode`](Self::decode) was
+    /// given; of others they would be damaged.
     ///
     /// # Errors
     /// [`FormatError::Layer`] with what is wrong with a layer's lines; [`FormatError::BodyChecksum`].
     pub fn verify(&self, header: &Header, body: &[LineBytes]) -> Result<(), FormatError> {
         let mut crc = crc32fast::Hasher::new();
-        crc.update(body[..directory_lines(self.layers.len())].as_flattened());
+        crc.update(body.get(..directory_lines(self.layers.len())).unwrap_or_default().as_flattened());
         for (index, layer) in (0..).zip(&self.layers) {
-            verify_body(&layer.header, &body[layer.lines.clone()])
+            verify_body(&layer.header, body.get(layer.lines.clone()).unwrap_or_default())
                 .map_err(|source| FormatError::Layer { layer: index, source: Box::new(source) })?;
             crc.combine(&layer_crc(&layer.header));
         }
