@@ -55,25 +55,27 @@ fn main() {
     );
     for r in (4..=16).filter(|r| asked.is_empty() || asked.contains(r)) {
         let params = CompactParams::new(r).unwrap_or_else(|error| panic!("{error}"));
-        let body = build(present.clone(), params, 1);
-        let layout = CompactLayout::read(&body.lines, r).unwrap_or_else(|error| panic!("{error}"));
-        let view = layout.view(Backend::detect(), &body.lines).expect("the lines that it was read from");
+        let body = build(present.clone(), params, 1).unwrap_or_else(|error| panic!("{error}"));
+        let layout = CompactLayout::read(body.lines.lines(), r).unwrap_or_else(|error| panic!("{error}"));
+        let view =
+            layout.view(Backend::detect(), body.lines.lines()).expect("the lines that it was read from");
         assert!(present.iter().all(|&key| view.might_contain(key)), "a false negative");
         let wrong = absent.iter().filter(|&&key| view.might_contain(key)).count();
         let runs = (5_000_000 / present.len()).clamp(3, 100);
         let build_ns = (0..runs).map(|_| {
             let input = black_box(present.clone());
             time(present.len(), || {
-                black_box(build(input, params, 1));
+                black_box(build(input, params, 1)).ok();
             })
         });
         let build_ns = quartile(build_ns.collect());
         let small = &present[..present.len().min(2_400_000 / usize::from(r))];
-        let small_body = build(small.to_vec(), params, 1);
+        let small_body = build(small.to_vec(), params, 1).unwrap_or_else(|error| panic!("{error}"));
         let small_layout =
-            CompactLayout::read(&small_body.lines, r).unwrap_or_else(|error| panic!("{error}"));
-        let small_view =
-            small_layout.view(Backend::detect(), &small_body.lines).expect("the lines that it was read from");
+            CompactLayout::read(small_body.lines.lines(), r).unwrap_or_else(|error| panic!("{error}"));
+        let small_view = small_layout
+            .view(Backend::detect(), small_body.lines.lines())
+            .expect("the lines that it was read from");
         let bits = body.lines.len() as f64 * 512.0 / keys as f64;
         let model = params.model(keys);
         print!(

@@ -41,7 +41,7 @@ fn building_takes_at_most_24_bytes_per_key() {
             let hashes: Vec<_> =
                 (1..=KEYS as u64).map(|i| KeyHash::new(i.wrapping_mul(0xD134_2543_DE82_EF95))).collect();
             PEAK.store(IN_USE.load(Relaxed), Relaxed);
-            let body = build(hashes, CompactParams::new(r).unwrap(), threads);
+            let body = build(hashes, CompactParams::new(r).unwrap(), threads).unwrap();
             let peak = PEAK.load(Relaxed) - before;
             assert_eq!(body.keys, KEYS as u64);
             assert!(peak > 16 * KEYS, "{peak} bytes: the allocator did not count");

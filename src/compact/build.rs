@@ -13,7 +13,7 @@
 //! chose them not to. Layers are at most [`MAX_LAYERS`], and lines at most four times those of the first
 //! layer and 16 more; whatever is left then goes to the tail, whose threshold answers "maybe" for what it
 //! can't hold. So hostile hashes cost at most a known factor in time and space, and false positives among the
-//! lookups that follow their way through every layer; never a key, and never an error.
+//! lookups that follow their way through every layer; never a key.
 //!
 //! **The bytes are a function of the set of hashes and the parameters**: not of the order, of duplicates, of
 //! the number of threads or of the machine.
@@ -25,23 +25,32 @@ use super::group::{group, join};
 use super::key::{Place, next_layer};
 use super::shape::{set_tau, with_constant_r};
 use super::system::System;
+use crate::error::FilterError;
 use crate::hash::KeyHash;
-use crate::line::LineBytes;
+use crate::line::{LINE_BYTES, LineBuf, LineBytes};
 use crate::probe::Backend;
 use crate::probe::kernel::Isa;
 use crate::sizing::compact::{CompactParams, MAX_LAYERS, round_up, slots, tail_slots};
 use std::{slice, thread};
 
 /// The body of a compact filter and the number of keys it holds.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct CompactBody {
     /// The lines: layers, then the tail. None if there are no keys.
-    pub lines: Vec<LineBytes>,
+    pub lines: LineBuf,
     /// Number of distinct hashes.
     pub keys: u64,
     /// How many of them the first layer sent on to the next.
     pub bumped: u64,
 }
+
+impl PartialEq for CompactBody {
+    fn eq(&self, other: &Self) -> bool {
+        self.lines.lines() == other.lines.lines() && self.keys == other.keys && self.bumped == other.bumped
+    }
+}
+
+impl Eq for CompactBody {}
 
 impl CompactBody {
     /// Share of keys, and so of lookups, that read more than one line. Zero if there are no keys.
@@ -55,8 +64,15 @@ impl CompactBody {
 ///
 /// Uses up to `threads` threads; 0 and 1 mean the caller's own. See [the module](super) for what hashes that
 /// no layer can separate end in.
-#[must_use]
-pub fn build(hashes: Vec<KeyHash>, params: CompactParams, threads: usize) -> CompactBody {
+///
+/// # Errors
+///
+/// [`FilterError::OutOfMemory`] where the system has no room for the scratch space or the lines.
+pub fn build(
+    hashes: Vec<KeyHash>,
+    params: CompactParams,
+    threads: usize,
+) -> Result<CompactBody, FilterError> {
     // In place: the two types have one layout.
     let keys = hashes.into_iter().map(KeyHash::get).collect();
     build_with(Backend::detect(), Limits::DEFAULT, keys, params, threads)
@@ -81,7 +97,7 @@ pub(super) fn build_with(
     keys: Vec<u64>,
     params: CompactParams,
     threads: usize,
-) -> CompactBody {
+) -> Result<CompactBody, FilterError> {
     with_constant_r!(
         params.r(),
         R => build_layers::<R>(backend, limits, keys, params, threads),
@@ -95,11 +111,12 @@ fn build_layers<const R: usize>(
     mut keys: Vec<u64>,
     params: CompactParams,
     threads: usize,
-) -> CompactBody {
+) -> Result<CompactBody, FilterError> {
     if keys.is_empty() {
-        return CompactBody { lines: Vec::new(), keys: 0, bumped: 0 };
+        return Ok(CompactBody { lines: LineBuf::zeroed(0)?, keys: 0, bumped: 0 });
     }
-    let mut scratch = vec![0; keys.len()];
+    let mut scratch = Vec::new();
+    try_grow(&mut scratch, keys.len(), 0)?;
     let mut body: Vec<LineBytes> = Vec::new();
     let mut sizes: Vec<usize> = Vec::new();
     let mut distinct = keys.len() as u64;
@@ -120,7 +137,7 @@ fn build_layers<const R: usize>(
             continue;
         }
         if as_tail {
-            let mut tail = [0; 64];
+            let mut tail = [0; LINE_BYTES];
             scratch.copy_from_slice(&keys);
             let out = slice::from_mut(&mut tail);
             let layer = Layer { lines: 1, slots: tail_slots, threads, backend };
@@ -133,13 +150,17 @@ fn build_layers<const R: usize>(
             }
         }
         if sizes.is_empty() {
-            body.reserve_exact(lines + lines / 4 + 4);
             budget = limits.growth * lines + 16;
         } else {
             budget -= lines;
         }
+        if sizes.is_empty() {
+            // Room for all layers of any load up to the default's, so that the lines move at most once.
+            try_grow(&mut body, lines + lines / 4 + 4, [0; LINE_BYTES])?;
+            body.clear();
+        }
         let start = body.len();
-        body.resize(start + lines, [0; 64]);
+        try_grow(&mut body, lines, [0; LINE_BYTES])?;
         let layer = Layer { lines, slots: slots(R), threads, backend };
         let bumped = solve::<R>(layer, &mut keys, &counts.per_line, &mut body[start..]);
         keys.truncate(bumped);
@@ -149,7 +170,20 @@ fn build_layers<const R: usize>(
         }
         sizes.push(lines);
     }
-    CompactBody { lines: body, keys: distinct, bumped: first_bumped }
+    drop((keys, scratch));
+    let mut lines = LineBuf::zeroed(body.len())?;
+    lines.lines_mut().copy_from_slice(&body);
+    Ok(CompactBody { lines, keys: distinct, bumped: first_bumped })
+}
+
+/// Appends `more` copies of `value`.
+fn try_grow<T: Copy>(vec: &mut Vec<T>, more: usize, value: T) -> Result<(), FilterError> {
+    vec.try_reserve_exact(more).map_err(|_| FilterError::OutOfMemory {
+        bytes: (more as u64).saturating_mul(size_of::<T>() as u64),
+        source: None,
+    })?;
+    vec.resize(vec.len() + more, value);
+    Ok(())
 }
 
 fn layer_lines(params: CompactParams, keys: usize, first: bool) -> usize {

@@ -110,7 +110,7 @@ fn params(r: u8) -> CompactParams {
 }
 
 fn build_one(hashes: &[u64], r: u8) -> CompactBody {
-    build(key_hashes(hashes), params(r), 1)
+    build(key_hashes(hashes), params(r), 1).unwrap()
 }
 
 /// A layout with the lines that it was read from.
@@ -172,10 +172,10 @@ fn filters_answer_as_the_reference() {
         for n in [1, 40, 100, 1000] {
             let present = hashes(1, n);
             let body = build_one(&present, r);
-            assert_eq!(open(&body.lines, r).unwrap().verify(), Ok(()), "r {r}, n {n}");
-            assert!(present.iter().all(|&hash| reference::might_contain(&body.lines, r.into(), hash)));
-            assert_answers_are_the_references(&body.lines, r, &present);
-            assert_answers_are_the_references(&body.lines, r, &hashes(2, 500));
+            assert_eq!(open(body.lines.lines(), r).unwrap().verify(), Ok(()), "r {r}, n {n}");
+            assert!(present.iter().all(|&hash| reference::might_contain(body.lines.lines(), r.into(), hash)));
+            assert_answers_are_the_references(body.lines.lines(), r, &present);
+            assert_answers_are_the_references(body.lines.lines(), r, &hashes(2, 500));
         }
     }
 }
@@ -185,7 +185,7 @@ fn filters_answer_as_the_reference() {
 fn random_lines_answer_as_the_reference() {
     for r in 4..=16u8 {
         for n in [30, 300, 3000] {
-            let mut body = build_one(&hashes(3, n), r).lines;
+            let mut body = build_one(&hashes(3, n), r).lines.lines().to_vec();
             let (tail, lines) = body.split_last_mut().unwrap();
             let mut seed = u64::from(r);
             let mut next = || {
@@ -217,10 +217,10 @@ fn nothing_is_lost_and_the_rate_is_two_to_the_minus_r() {
         for (n, queries) in [(100, 60_000), (4000, 60_000), (30_000, 60_000)] {
             let present = hashes(5, n);
             let body = build_one(&present, r);
-            let view = open(&body.lines, r).unwrap();
+            let view = open(body.lines.lines(), r).unwrap();
             assert!(present.iter().all(|&hash| view.might_contain(KeyHash::new(hash))), "r {r}, n {n}");
             assert_eq!(body.keys, n);
-            assert_rate(&body.lines, r, 6, queries);
+            assert_rate(body.lines.lines(), r, 6, queries);
         }
     }
 }
@@ -232,10 +232,10 @@ fn the_rate_holds_to_three_percent() {
     for r in 4..=16 {
         for n in [100, 4000, 100_000, 1_000_000] {
             let body = build_one(&hashes(7, n), r);
-            let view = open(&body.lines, r).unwrap();
+            let view = open(body.lines.lines(), r).unwrap();
             assert!(hashes(7, n).iter().all(|&hash| view.might_contain(KeyHash::new(hash))), "r {r}, n {n}");
             // A standard deviation of 1% at most for r up to 12.
-            assert_rate(&body.lines, r, 8, 10_000 << r.min(12));
+            assert_rate(body.lines.lines(), r, 8, 10_000 << r.min(12));
         }
     }
 }
@@ -247,7 +247,7 @@ fn weak_hashes_keep_the_rate() {
         for r in [5, 8, 11] {
             let present: Vec<u64> = (0..20_000).map(|i: u64| i << shift).collect();
             let body = build_one(&present, r);
-            let view = open(&body.lines, r).unwrap();
+            let view = open(body.lines.lines(), r).unwrap();
             assert!(present.iter().all(|&hash| view.might_contain(KeyHash::new(hash))));
             assert!(body.bumped_share() < 0.2, "shift {shift}, r {r}: {}", body.bumped_share());
             let absent = 20_000..120_000u64;
@@ -272,12 +272,12 @@ fn bytes_are_a_function_of_the_set() {
         let doubled = [&sorted[..], &reversed[..9000], &sorted[40_000..40_100], &[sorted[3]; 200]].concat();
         for threads in [1, 3] {
             for order in [&sorted, &reversed, &doubled] {
-                let body = build(key_hashes(order), params(r), threads);
+                let body = build(key_hashes(order), params(r), threads).unwrap();
                 assert!(body == expected, "r {r}, {} hashes, {threads} threads", order.len());
             }
         }
         for backend in backends() {
-            assert!(build_with(backend, Limits::DEFAULT, sorted.clone(), params(r), 1) == expected);
+            assert!(build_with(backend, Limits::DEFAULT, sorted.clone(), params(r), 1).unwrap() == expected);
         }
     }
 }
@@ -286,7 +286,7 @@ fn bytes_are_a_function_of_the_set() {
 #[test]
 fn bytes_are_pinned() {
     let crcs: Vec<u32> =
-        (4..=16).map(|r| crc32fast::hash(build_one(&hashes(10, 2000), r).lines.as_flattened())).collect();
+        (4..=16).map(|r| crc32fast::hash(build_one(&hashes(10, 2000), r).lines.bytes())).collect();
     assert_eq!(crcs, GOLDEN, "{crcs:#010x?}");
 }
 
@@ -308,9 +308,9 @@ const GOLDEN: [u32; 13] = [
 
 #[test]
 fn no_key_is_no_line() {
-    let body = build(Vec::new(), params(8), 4);
+    let body = build(Vec::new(), params(8), 4).unwrap();
     assert_eq!((body.lines.len(), body.keys), (0, 0));
-    assert_eq!(open(&body.lines, 8).unwrap_err(), CompactBodyError::NoLines);
+    assert_eq!(open(body.lines.lines(), 8).unwrap_err(), CompactBodyError::NoLines);
 }
 
 #[test]
@@ -319,9 +319,9 @@ fn equal_hashes_are_one_key() {
         let body = build_one(&vec![77; 50_000], r);
         assert_eq!(body, build_one(&[77], r));
         assert_eq!((body.lines.len(), body.keys), (1, 1));
-        let view = open(&body.lines, r).unwrap();
+        let view = open(body.lines.lines(), r).unwrap();
         assert!(view.might_contain(KeyHash::new(77)));
-        assert_rate(&body.lines, r, 11, 20_000);
+        assert_rate(body.lines.lines(), r, 11, 20_000);
     }
 }
 
@@ -339,9 +339,9 @@ fn a_crowd_in_one_line_goes_to_the_next_layer() {
         let body = build_one(&crowd, r);
         assert!(body.bumped_share() > 0.9);
         assert!(body.lines.len() as u64 <= 3 * lines, "{} lines after {lines}", body.lines.len());
-        let view = open(&body.lines, r).unwrap();
+        let view = open(body.lines.lines(), r).unwrap();
         assert!(crowd.iter().all(|&hash| view.might_contain(KeyHash::new(hash))));
-        assert_rate(&body.lines, r, 12, 60_000);
+        assert_rate(body.lines.lines(), r, 12, 60_000);
     }
 }
 
@@ -354,17 +354,17 @@ fn keys_left_at_a_limit_are_answered_maybe() {
         for r in [4, 7, 8, 11, 16] {
             let present = hashes(13, n);
             for backend in backends() {
-                let body = build_with(backend, limits, present.clone(), params(r), 1);
-                let view = open_on(backend, &body.lines, r).unwrap();
+                let body = build_with(backend, limits, present.clone(), params(r), 1).unwrap();
+                let view = open_on(backend, body.lines.lines(), r).unwrap();
                 assert!(
                     present.iter().all(|&hash| view.might_contain(KeyHash::new(hash))),
                     "r {r}, {limits:?}"
                 );
                 assert!(
-                    body.lines.last().unwrap()[63] > 100,
+                    body.lines.lines().last().unwrap()[63] > 100,
                     "the tail bumped nothing: the limit was not met"
                 );
-                assert_answers_are_the_references(&body.lines, r, &hashes(14, 300));
+                assert_answers_are_the_references(body.lines.lines(), r, &hashes(14, 300));
             }
         }
     }
@@ -376,7 +376,7 @@ fn the_model_is_what_builds_measure() {
         for load in [80, params(r).load(), 130] {
             let params = params(r).with_load(load).unwrap();
             for n in [300, 4000, 20_000] {
-                let body = build(key_hashes(&hashes(15, n)), params, 1);
+                let body = build(key_hashes(&hashes(15, n)), params, 1).unwrap();
                 let model = params.model(n);
                 let lines = body.lines.len() as f64;
                 let off = lines - (model.bytes / 64) as f64;
@@ -458,7 +458,7 @@ fn a_model_of_any_number_of_keys_is_finite() {
 #[test]
 fn bits_that_a_line_reserves_are_checked() {
     for (r, spare) in [(9, 0), (10, 4), (4, 0), (15, 9), (16, 8), (11, 0)] {
-        let mut body = build_one(&hashes(16, 300), r).lines;
+        let mut body = build_one(&hashes(16, 300), r).lines.lines().to_vec();
         let used = usize::from(r) * reference::slots(r.into());
         for bit in used..used + spare {
             body[1][bit / 8] |= 1 << (bit % 8);
@@ -511,13 +511,14 @@ proptest! {
     ) {
         let all: Vec<u64> = few.into_iter().chain(many.into_iter().map(|y| y >> bits)).collect();
         let params = params(r).with_load(load).unwrap();
-        let body = build(key_hashes(&all), params, 1);
+        let body = build(key_hashes(&all), params, 1).unwrap();
         let distinct: std::collections::BTreeSet<u64> = all.iter().copied().collect();
         prop_assert_eq!(body.keys, distinct.len() as u64);
-        prop_assert_eq!(&body, &build(distinct.into_iter().map(KeyHash::new).collect(), params, 1));
+        let sorted = distinct.into_iter().map(KeyHash::new).collect();
+        prop_assert_eq!(&body, &build(sorted, params, 1).unwrap());
         if !all.is_empty() {
-            assert_answers_are_the_references(&body.lines, r, &all);
-            let view = open(&body.lines, r).unwrap();
+            assert_answers_are_the_references(body.lines.lines(), r, &all);
+            let view = open(body.lines.lines(), r).unwrap();
             prop_assert!(all.iter().all(|&y| view.might_contain(KeyHash::new(y))));
         }
     }

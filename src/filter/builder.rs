@@ -93,8 +93,8 @@ impl FilterBuilder {
     }
 
     fn finish_compact(self, params: CompactParams) -> Result<Vec<u8>, FilterError> {
-        let body = compact::build(self.hashes, params, self.options.threads);
-        let bytes = body.lines.as_flattened();
+        let body = compact::build(self.hashes, params, self.options.threads)?;
+        let bytes = body.lines.bytes();
         let header = Header {
             kind: Kind::Compact,
             probes: params.fingerprint_bits(),

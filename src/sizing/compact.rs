@@ -31,7 +31,7 @@ pub(crate) const SIZE_BITS: usize = 16;
 pub(crate) const MANTISSA_BITS: u32 = 11;
 
 /// The fewest bits of a threshold that are worth a slot. With 5, r = 5, 11 and 13 have one slot more than with
-/// 8, which saves 0.7%, 1.5% and 1.0%; with 4, no r has.
+/// 8, which saves 0.9% at r = 5 and 1.7% at r = 11; with 4, no r has.
 const MIN_TAU_BITS: usize = 5;
 const LINE_BYTES: u64 = 64;
 
@@ -128,8 +128,8 @@ impl CompactParams {
 
     /// The same with `load` keys per hundred slots in place of the default, 80 to 130.
     ///
-    /// A lower load bumps fewer keys, so fewer lookups read a second line, and takes more space: at 90 some 5%
-    /// more space for 2 to 5% of keys bumped, at 120 some 0.5% less for 19 to 22%. The load shows in no lookup
+    /// A lower load bumps fewer keys, so fewer lookups read a second line, and takes more space;
+    /// [`model`](Self::model) says how much of each. The load shows in no lookup
     /// and in no format: filters of all loads are read alike.
     ///
     /// # Errors
