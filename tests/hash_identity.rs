@@ -234,3 +234,16 @@ fn a_secret_key_is_never_printed() {
     assert_eq!(format!("{secret:?}"), "SecretKey(..)");
     assert_eq!(format!("{hasher:?}"), "Hasher(siphash-2-4 (id 4), seed 0)");
 }
+
+/// RocksDB's key hash is computed where RocksDB is linked, and accepted under its id like an application's.
+#[test]
+fn an_engine_supplies_its_own_hasher() {
+    let hasher = Hasher::rocksdb_xxph3(|key: &[u8]| key.len() as u64);
+    let stored = hasher.identity();
+    assert_eq!((stored.id, stored.seed), (HasherId::ROCKSDB_XXPH3, 0));
+    assert!(matches!(Hashers::new().resolve(&stored), Err(HasherError::EngineHasherNeeded { .. })));
+    let supplied = Hashers::new().with_application(hasher);
+    assert_eq!(supplied.resolve(&stored).unwrap().identity(), stored);
+    let other = Hashers::new().with_application(Hasher::rocksdb_xxph3(|_: &[u8]| 7));
+    assert!(matches!(other.resolve(&stored), Err(HasherError::CheckMismatch { .. })));
+}

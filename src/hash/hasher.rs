@@ -127,6 +127,12 @@ impl Hasher {
         Ok(Self(Function::Application { id, seed, function: Arc::new(function) }))
     }
 
+    /// RocksDB's own key hash (id 5), as RocksDB computes it: for the package that links with RocksDB.
+    #[must_use]
+    pub fn rocksdb_xxph3(function: impl HashFunction) -> Self {
+        Self(Function::Application { id: HasherId::ROCKSDB_XXPH3, seed: 0, function: Arc::new(function) })
+    }
+
     /// The hasher of a registered id that needs nothing but a seed (ids 1 to 3).
     ///
     /// # Errors

@@ -59,7 +59,9 @@ impl Hashers {
             Ok(hasher) if hasher.identity() == *stored => return Ok(hasher),
             Ok(hasher) => hasher.identity(),
             Err(
-                needed @ (HasherError::SecretKeyNeeded { .. } | HasherError::ApplicationHasherNeeded { .. }),
+                needed @ (HasherError::SecretKeyNeeded { .. }
+                | HasherError::ApplicationHasherNeeded { .. }
+                | HasherError::EngineHasherNeeded { .. }),
             ) => self.nearest(stored).ok_or(needed)?,
             Err(impossible) => return Err(impossible),
         };
