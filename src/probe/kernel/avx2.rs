@@ -25,7 +25,7 @@ use std::arch::x86_64::{
 use super::scalar::STEP;
 use super::{set_batch, test_batch};
 use crate::hash::KeyHash;
-use crate::line::ReadLine;
+use crate::line::{LineBytes, ReadLine};
 
 /// Probes in one vector.
 const LANES: usize = 8;
