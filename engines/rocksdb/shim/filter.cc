@@ -6,6 +6,7 @@
 #include <new>
 
 #include "util/hash.h"
+#include "util/xxph3.h"
 
 using rocksdb::FilterBuildingContext;
 using rocksdb::GetSliceHash64;
@@ -17,6 +18,12 @@ namespace bloomline {
 const bl_callbacks* rust = nullptr;
 
 namespace {
+
+// GetSliceHash64 for lookups, inlined: the same function (util/hash.cc), less a
+// call that costs a tenth of the lookup. Builders are no faster for it.
+inline uint64_t LookupHash(const Slice& key) {
+  return XXPH3_64bits(key.data(), key.size());
+}
 
 // Six zero bytes: "no probes", which every reader takes as "may match".
 Slice FinishMayMatch(std::unique_ptr<const char[]>* buf) {
@@ -171,7 +178,7 @@ double BitsBuilder::EstimatedFpRate(size_t num_entries, size_t bytes) {
 // ---- BitsReader ----
 
 bool BitsReader::MayMatch(const Slice& key) {
-  return reader_.probe(reader_.state, GetSliceHash64(key));
+  return reader_.probe(reader_.state, LookupHash(key));
 }
 
 // RocksDB sets only may_match[0] beforehand, so every element is written here.
@@ -181,7 +188,7 @@ void BitsReader::MayMatch(int num_keys, Slice** keys, bool* may_match) {
   for (int begin = 0; begin < num_keys; begin += kBatch) {
     const int n = num_keys - begin < kBatch ? num_keys - begin : kBatch;
     for (int i = 0; i < n; ++i) {
-      hashes[i] = GetSliceHash64(*keys[begin + i]);
+      hashes[i] = LookupHash(*keys[begin + i]);
     }
     reader_.probe_batch(reader_.state, hashes.data(), static_cast<size_t>(n),
                         may_match + begin);
