@@ -10,19 +10,22 @@
 //! With fewer than eight probes the spare lanes repeat probe 0 (they multiply by STEP⁰), which needs no mask
 //! and changes no answer. More than eight probes take another round, from the state x₈.
 //!
-//! Bits are *set* by the portable kernel: a vector can't OR two probes that meet in one word, and a store is
-//! waited for by nobody.
+//! # Setting bits
+//! A vector can't scatter, and two probes may meet in one word, so each probe is made a mask of the whole line: its
+//! bit number, less 32·j in lane j, is the shift of a one, and a shift by less than 0 or more than 31 gives zero. The
+//! masks are collected in registers, and the line is read and written once: no byte is stored and then waited for by
+//! the next probe. That also makes "was any of them new?" one test.
 
 use std::arch::x86_64::{
-    __m256i, _mm256_blendv_ps, _mm256_castps_si256, _mm256_castsi256_ps, _mm256_mullo_epi32,
-    _mm256_permutevar8x32_epi32, _mm256_set1_epi32, _mm256_slli_epi32, _mm256_sllv_epi32, _mm256_srli_epi32,
-    _mm256_testc_si256,
+    __m256i, _mm256_blendv_ps, _mm256_castps_si256, _mm256_castsi256_ps, _mm256_mullo_epi32, _mm256_or_si256,
+    _mm256_permutevar8x32_epi32, _mm256_set1_epi32, _mm256_setr_epi32, _mm256_setzero_si256,
+    _mm256_slli_epi32, _mm256_sllv_epi32, _mm256_srli_epi32, _mm256_sub_epi32, _mm256_testc_si256,
 };
 
 use super::scalar::STEP;
-use super::test_batch;
+use super::{set_batch, test_batch};
 use crate::hash::KeyHash;
-use crate::line::ReadLine;
+use crate::line::{LineBytes, ReadLine};
 
 /// Probes in one vector.
 const LANES: usize = 8;
@@ -76,6 +79,62 @@ impl Avx2 {
         // SAFETY: `self` exists, so `detect` has seen AVX2 on this CPU.
         unsafe { might_contain_batch(lines, hashes, probes, answers) }
     }
+
+    #[inline]
+    pub(super) fn add(self, line: &mut LineBytes, seed: u32, probes: u8) -> bool {
+        // SAFETY: `self` exists, so `detect` has seen AVX2 on this CPU.
+        unsafe { add(line, seed, probes) }
+    }
+
+    #[inline]
+    pub(super) fn add_batch(self, lines: &mut [LineBytes], hashes: &[KeyHash], probes: u8) -> u64 {
+        // SAFETY: `self` exists, so `detect` has seen AVX2 on this CPU.
+        unsafe { add_batch(lines, hashes, probes) }
+    }
+}
+
+/// A mask of the line's lower and upper half with the bits of every probe.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn masks(seed: u32, probes: u8) -> (__m256i, __m256i) {
+    let one = _mm256_set1_epi32(1);
+    let first = _mm256_setr_epi32(0, 32, 64, 96, 128, 160, 192, 224);
+    let second = _mm256_setr_epi32(256, 288, 320, 352, 384, 416, 448, 480);
+    let (mut lower, mut upper) = (_mm256_setzero_si256(), _mm256_setzero_si256());
+    let mut x = seed;
+    for _ in 0..probes {
+        let bit = _mm256_set1_epi32((x >> 23).cast_signed());
+        lower = _mm256_or_si256(lower, _mm256_sllv_epi32(one, _mm256_sub_epi32(bit, first)));
+        upper = _mm256_or_si256(upper, _mm256_sllv_epi32(one, _mm256_sub_epi32(bit, second)));
+        x = x.wrapping_mul(STEP);
+    }
+    (lower, upper)
+}
+
+/// Sets the bits of a hash; true when one of them was not set.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn add(line: &mut LineBytes, seed: u32, probes: u8) -> bool {
+    let (lower, upper) = halves(line);
+    let (lower_mask, upper_mask) = masks(seed, probes);
+    let known = _mm256_testc_si256(lower, lower_mask) & _mm256_testc_si256(upper, upper_mask);
+    let set: [__m256i; 2] = [_mm256_or_si256(lower, lower_mask), _mm256_or_si256(upper, upper_mask)];
+    *line = bytemuck::must_cast(set);
+    known == 0
+}
+
+#[target_feature(enable = "avx2")]
+fn add_batch(lines: &mut [LineBytes], hashes: &[KeyHash], probes: u8) -> u64 {
+    // The usual numbers of probes are unrolled.
+    macro_rules! unrolled {
+        ($($probes:literal)*) => {
+            match probes {
+                $($probes => set_batch(lines, hashes, |line, seed| add(line, seed, $probes)),)*
+                _ => set_batch(lines, hashes, |line, seed| add(line, seed, probes)),
+            }
+        };
+    }
+    unrolled!(4 5 6 7 8 9)
 }
 
 /// One to eight probes: a single round.

@@ -107,12 +107,20 @@ impl Backend {
     /// Sets the `probes` bits of `seed`; true when one of them was not set.
     #[inline]
     pub(super) fn add(self, line: &mut LineBytes, seed: u32, probes: u8) -> bool {
-        scalar::add(line, seed, probes)
+        match self.0 {
+            Isa::Scalar => scalar::add(line, seed, probes),
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2(proof) => proof.add(line, seed, probes),
+        }
     }
 
     /// Adds many hashes, each to its line; returns how many set a bit.
     pub(super) fn add_batch(self, lines: &mut [LineBytes], hashes: &[KeyHash], probes: u8) -> u64 {
-        set_batch(lines, hashes, |line, seed| scalar::add(line, seed, probes))
+        match self.0 {
+            Isa::Scalar => set_batch(lines, hashes, |line, seed| scalar::add(line, seed, probes)),
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2(proof) => proof.add_batch(lines, hashes, probes),
+        }
     }
 }
 

@@ -1,0 +1,271 @@
+#include "filter.h"
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "util/hash.h"
+#include "util/xxph3.h"
+
+using rocksdb::FilterBuildingContext;
+using rocksdb::GetSliceHash64;
+using rocksdb::Slice;
+using rocksdb::Status;
+
+namespace bloomline {
+
+const bl_callbacks* rust = nullptr;
+
+namespace {
+
+// GetSliceHash64 for lookups, inlined: the same function (util/hash.cc), less a
+// call that costs a tenth of the lookup. Builders are no faster for it.
+inline uint64_t LookupHash(const Slice& key) {
+  return XXPH3_64bits(key.data(), key.size());
+}
+
+// Six zero bytes: "no probes", which every reader takes as "may match".
+Slice FinishMayMatch(std::unique_ptr<const char[]>* buf) {
+  constexpr size_t kLength = 6;
+  buf->reset(new char[kLength]());
+  return Slice(buf->get(), kLength);
+}
+
+void Set(Status* status, Status value) {
+  if (status != nullptr) {
+    *status = std::move(value);
+  } else {
+    value.PermitUncheckedError();
+  }
+}
+
+}  // namespace
+
+// ---- HashBuffer ----
+
+HashBuffer::~HashBuffer() { std::free(data_); }
+
+void HashBuffer::Grow() {
+  const size_t capacity = capacity_ == 0 ? 1024 : capacity_ * 2;
+  void* const grown = std::realloc(data_, capacity * sizeof(uint64_t));
+  if (grown == nullptr) {
+    throw std::bad_alloc();
+  }
+  data_ = static_cast<uint64_t*>(grown);
+  capacity_ = capacity;
+}
+
+// ---- BitsBuilder ----
+
+BitsBuilder::~BitsBuilder() { rust->builder_free(builder_); }
+
+// Input is sorted, so repeats are adjacent, and dropping them here keeps the
+// count, and so the size of the filter, true.
+void BitsBuilder::AddKey(const Slice& key) {
+  const uint64_t hash = GetSliceHash64(key);
+  if (hashes_.empty() || hash != hashes_.back()) {
+    Add(hash);
+  }
+}
+
+// The alternate goes first, so that hashes_.back() is the previous key: a new
+// prefix implies a new key. Each is compared with the previous key, the
+// previous alternate and the other of the pair, for a key may be its own
+// prefix. The rules are those of RocksDB's builder, to the letter, because the
+// count decides the size of the block.
+void BitsBuilder::AddKeyAndAlt(const Slice& key, const Slice& alt) {
+  const uint64_t key_hash = GetSliceHash64(key);
+  const uint64_t alt_hash = GetSliceHash64(alt);
+  const bool has_previous_key = !hashes_.empty();
+  const uint64_t previous_key = has_previous_key ? hashes_.back() : 0;
+  const bool had_previous_alt = has_previous_alt_;
+  const uint64_t previous_alt = previous_alt_;
+
+  const bool alt_is_new = !(had_previous_alt && alt_hash == previous_alt) &&
+                          !(has_previous_key && alt_hash == previous_key) &&
+                          alt_hash != key_hash;
+  if (alt_is_new) {
+    Add(alt_hash);
+  }
+  has_previous_alt_ = true;
+  previous_alt_ = alt_hash;
+  const bool key_is_new = !(has_previous_key && key_hash == previous_key) &&
+                          !(had_previous_alt && key_hash == previous_alt);
+  if (key_is_new) {
+    Add(key_hash);
+  }
+}
+
+// Back to the state of a new builder, which the next partition relies on.
+void BitsBuilder::Reset() {
+  hashes_.Clear();
+  entries_.store(0, std::memory_order_relaxed);
+  has_previous_alt_ = false;
+  previous_alt_ = 0;
+  checksum_ = 0;
+}
+
+Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* buf, Status* status) {
+  finished_.Clear();
+  if (hashes_.empty()) {
+    Reset();
+    Set(status, Status::OK());
+    return Slice(nullptr, 0);
+  }
+
+  if (detect_corruption_) {
+    uint64_t checksum = 0;
+    for (size_t i = 0; i < hashes_.size(); ++i) {
+      checksum ^= hashes_.data()[i];
+    }
+    if (checksum != checksum_) {
+      Reset();
+      Set(status, Status::Corruption("Bloomline: hashes changed in memory "
+                                     "before the filter was built"));
+      return FinishMayMatch(buf);
+    }
+  }
+
+  const size_t length =
+      rust->builder_prepare(builder_, hashes_.data(), hashes_.size());
+  std::unique_ptr<char[]> block;
+  bool written = false;
+  if (length > 0) {
+    block.reset(new char[length]());
+    written = rust->builder_write(builder_, hashes_.data(), hashes_.size(),
+                                  reinterpret_cast<uint8_t*>(block.get()),
+                                  length);
+  }
+  if (detect_corruption_ && written) {
+    finished_.Swap(hashes_);
+  }
+  Reset();
+  Set(status, Status::OK());
+  if (!written) {
+    return FinishMayMatch(buf);
+  }
+  Slice result(block.get(), length);
+  *buf = std::move(block);
+  return result;
+}
+
+Status BitsBuilder::MaybePostVerify(const Slice& content) {
+  if (!detect_corruption_ || finished_.empty()) {
+    return Status::OK();
+  }
+  const bool sound = rust->builder_verify(
+      builder_, finished_.data(), finished_.size(),
+      reinterpret_cast<const uint8_t*>(content.data()), content.size());
+  finished_.Clear();
+  return sound ? Status::OK()
+               : Status::Corruption("Bloomline: the finished filter denies a "
+                                    "key that was added");
+}
+
+size_t BitsBuilder::ApproximateNumEntries(size_t bytes) {
+  return rust->builder_entries(builder_, bytes);
+}
+
+size_t BitsBuilder::CalculateSpace(size_t num_entries) {
+  return rust->builder_space(builder_, num_entries);
+}
+
+double BitsBuilder::EstimatedFpRate(size_t num_entries, size_t bytes) {
+  return rust->builder_rate(builder_, num_entries, bytes);
+}
+
+// ---- BitsReader ----
+
+bool BitsReader::MayMatch(const Slice& key) {
+  return reader_.probe(reader_.state, LookupHash(key));
+}
+
+// RocksDB sets only may_match[0] beforehand, so every element is written here.
+void BitsReader::MayMatch(int num_keys, Slice** keys, bool* may_match) {
+  constexpr int kBatch = 32;
+  std::array<uint64_t, kBatch> hashes;
+  for (int begin = 0; begin < num_keys; begin += kBatch) {
+    const int n = num_keys - begin < kBatch ? num_keys - begin : kBatch;
+    for (int i = 0; i < n; ++i) {
+      hashes[i] = LookupHash(*keys[begin + i]);
+    }
+    reader_.probe_batch(reader_.state, hashes.data(), static_cast<size_t>(n),
+                        may_match + begin);
+  }
+}
+
+// ---- Policy ----
+
+Policy::~Policy() { rust->policy_release(policy_); }
+
+std::string Policy::GetId() const {
+  std::string id(rust->policy_id(policy_, nullptr, 0), '\0');
+  rust->policy_id(policy_, id.data(), id.size());
+  return std::string(kClassName()) + ":" + id;
+}
+
+const char* Policy::CompatibilityName() const {
+  return rocksdb::ReadOnlyBuiltinFilterPolicy::kClassName();
+}
+
+const rocksdb::FilterPolicy& Policy::BuiltIn(uint32_t kind,
+                                             double bits_per_key) const {
+  std::lock_guard<std::mutex> lock(built_in_mutex_);
+  auto& slot = built_in_[{kind, bits_per_key}];
+  if (slot == nullptr) {
+    slot.reset(kind == BL_ROCKSDB_BLOOM
+                   ? rocksdb::NewBloomFilterPolicy(bits_per_key)
+                   // -1: Ribbon at every level; which level is decided here.
+                   : rocksdb::NewRibbonFilterPolicy(bits_per_key, -1));
+  }
+  return *slot;
+}
+
+rocksdb::FilterBitsBuilder* Policy::GetBuilderWithContext(
+    const FilterBuildingContext& context) const {
+  bl_context where{};
+  where.level = context.level_at_creation;
+  where.num_levels = context.num_levels;
+  where.bottommost = context.is_bottommost ? 1 : 0;
+  where.reason = static_cast<uint8_t>(context.reason);
+  bl_choice choice{};
+  rust->policy_choose(policy_, &where, &choice);
+  switch (choice.kind) {
+    case BL_OWN:
+      return new BitsBuilder(
+          choice.builder,
+          context.table_options.detect_filter_construct_corruption);
+    case BL_ROCKSDB_BLOOM:
+    case BL_ROCKSDB_RIBBON:
+      return BuiltIn(choice.kind, choice.bits_per_key)
+          .GetBuilderWithContext(context);
+    default:
+      return nullptr;
+  }
+}
+
+// A null reader means "may match" to RocksDB.
+rocksdb::FilterBitsReader* Policy::GetFilterBitsReader(
+    const Slice& contents) const {
+  bl_reader reader{};
+  switch (rust->reader_open(policy_,
+                            reinterpret_cast<const uint8_t*>(contents.data()),
+                            contents.size(), &reader)) {
+    case BL_OPEN_OWN:
+      return new BitsReader(reader);
+    case BL_OPEN_ROCKSDB:
+      return rocksdb::BuiltinFilterPolicy::GetBuiltinFilterBitsReader(contents);
+    default:
+      return nullptr;
+  }
+}
+
+const Policy* AsBloomline(const rocksdb::FilterPolicy* policy) {
+  if (policy == nullptr || policy->Name() != Policy::kClassName()) {
+    return nullptr;
+  }
+  return static_cast<const Policy*>(policy);
+}
+
+}  // namespace bloomline

@@ -1,0 +1,43 @@
+//! A panic in Rust never reaches RocksDB: the filter is missing, the data is not.
+
+use bloomline_rocksdb::FilterPolicy;
+use bloomline_rocksdb::testing::{Stage, faulty};
+
+use crate::harness::{Model, folder, open, options};
+
+#[test]
+fn a_panic_at_any_stage_costs_a_filter_and_nothing_else() {
+    // The panics are on purpose: their messages would only hide a real one.
+    let previous = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        if !info.to_string().contains("a fault on demand") {
+            previous(info);
+        }
+    }));
+    for stage in [Stage::Choose, Stage::Prepare, Stage::Write, Stage::Open, Stage::Probe] {
+        let folder = folder();
+        let sound = FilterPolicy::blocked(10.0).unwrap();
+        let policy = faulty(&sound, stage);
+        let mut model = Model::default();
+        {
+            let mut options = options();
+            policy.install(&mut options).unwrap();
+            let db = open(&options, folder.path());
+            model.fill(&db, 0..2_000);
+            db.compact_range::<&[u8], &[u8]>(None, None);
+            model.check(&db, 500);
+            assert_eq!(policy.counters().negatives, 0, "{stage:?}");
+        }
+        let mut options = options();
+        sound.install(&mut options).unwrap();
+        let db = open(&options, folder.path());
+        model.check(&db, 500);
+        let counters = sound.counters();
+        match stage {
+            Stage::Choose => assert_eq!(counters.readers_opened + counters.readers_fell_open, 0),
+            Stage::Prepare | Stage::Write => assert!(counters.readers_fell_open > 0),
+            Stage::Open | Stage::Probe => assert!(counters.negatives > 900),
+        }
+    }
+    let _ = std::panic::take_hook();
+}
