@@ -179,9 +179,7 @@ impl CompactView<'_> {
             let mut places = [Place::new(0, 1); BATCH];
             for (hash, place) in hashes.iter().zip(&mut places) {
                 *place = Place::new(hash.get(), self.first.len());
-                if let Some(line) = self.first.get(place.line) {
-                    prefetch(line);
-                }
+                prefetch(self.first, place.line);
             }
             // Whether a key was bumped is the one thing that no branch predictor can know: collect those that
             // were without a branch.
@@ -197,9 +195,7 @@ impl CompactView<'_> {
             }
             let bumped = &bumped[..bumps];
             for &i in bumped {
-                if let Some(line) = self.rest.get(Place::new(next_layer(hashes[i].get()), second).line) {
-                    prefetch(line);
-                }
+                prefetch(self.rest, Place::new(next_layer(hashes[i].get()), second).line);
             }
             for &i in bumped {
                 answers[i] = deeper(next_layer(hashes[i].get()));

@@ -73,7 +73,7 @@ impl Probe for BlockedParams {
 
     #[inline]
     fn might_contain<L: ReadLine>(&self, backend: Backend, lines: &[L], hash: KeyHash) -> bool {
-        backend.might_contain(&lines[line_index(hash, lines.len())], probe_seed(hash), self.probes())
+        backend.might_contain(lines, hash, self.probes())
     }
 
     fn might_contain_batch<L: ReadLine>(
@@ -88,13 +88,13 @@ impl Probe for BlockedParams {
 
     #[inline]
     fn add(&self, backend: Backend, lines: &mut [LineBytes], hash: KeyHash) -> bool {
-        let index = line_index(hash, lines.len());
-        backend.add(&mut lines[index], probe_seed(hash), self.probes())
+        backend.add(lines, hash, self.probes())
     }
 
     fn add_batch(&self, backend: Backend, lines: &mut [LineBytes], hashes: &[KeyHash]) -> u64 {
         backend.add_batch(lines, hashes, self.probes())
     }
+
     #[inline]
     fn add_shared(&self, lines: &[AtomicLine], hash: KeyHash) -> bool {
         add_shared(&lines[line_index(hash, lines.len())], probe_seed(hash), self.probes())
@@ -103,9 +103,10 @@ impl Probe for BlockedParams {
     fn add_shared_batch(&self, lines: &[AtomicLine], hashes: &[KeyHash]) -> u64 {
         let mut new = 0;
         fetch_ahead(
+            &mut new,
             hashes,
-            |hash| prefetch(&lines[line_index(hash, lines.len())]),
-            |_, hash| new += u64::from(self.add_shared(lines, hash)),
+            |_, hash| prefetch(lines, line_index(hash, lines.len())),
+            |new, hash| *new += u64::from(self.add_shared(lines, hash)),
         );
         new
     }

@@ -16,7 +16,7 @@
 //! Because the walk is modulo 2⁶⁴ and not modulo m, its quality doesn't depend on m. The common form
 //! (h₁ + i·h₂) mod m does: where h₂ and m share a factor the probes cycle, and the rate about doubles.
 
-use super::batch::{fetch_ahead, fetch_ahead_mut};
+use super::batch::{answer_ahead, fetch_ahead};
 use super::kernel::Backend;
 use super::{Probe, ones};
 use crate::hash::KeyHash;
@@ -111,10 +111,11 @@ impl Probe for ClassicParams {
         answers: &mut [bool],
     ) {
         assert_eq!(hashes.len(), answers.len(), "as many answers as hashes");
-        fetch_ahead(
+        answer_ahead(
             hashes,
+            answers,
             |hash| fetch_probes(*self, lines, hash),
-            |index, hash| answers[index] = self.might_contain(backend, lines, hash),
+            |hash| self.might_contain(backend, lines, hash),
         );
     }
 
@@ -133,7 +134,7 @@ impl Probe for ClassicParams {
 
     fn add_batch(&self, backend: Backend, lines: &mut [LineBytes], hashes: &[KeyHash]) -> u64 {
         let mut new = 0;
-        fetch_ahead_mut(
+        fetch_ahead(
             lines,
             hashes,
             |lines, hash| fetch_probes(*self, lines, hash),
@@ -156,9 +157,10 @@ impl Probe for ClassicParams {
     fn add_shared_batch(&self, lines: &[AtomicLine], hashes: &[KeyHash]) -> u64 {
         let mut new = 0;
         fetch_ahead(
+            &mut new,
             hashes,
-            |hash| fetch_probes(*self, lines, hash),
-            |_, hash| new += u64::from(self.add_shared(lines, hash)),
+            |_, hash| fetch_probes(*self, lines, hash),
+            |new, hash| *new += u64::from(self.add_shared(lines, hash)),
         );
         new
     }
@@ -169,6 +171,6 @@ impl Probe for ClassicParams {
 fn fetch_probes(params: ClassicParams, lines: &[impl ReadLine], hash: KeyHash) {
     let mut walk = Walk::new(hash, params.bits());
     for _ in 0..params.probes() {
-        prefetch(&lines[walk.next().0]);
+        prefetch(lines, walk.next().0);
     }
 }

@@ -10,44 +10,50 @@
 //! With fewer than eight probes the spare lanes repeat probe 0 (they multiply by STEP⁰), which needs no mask
 //! and changes no answer. More than eight probes take another round, from the state x₈.
 //!
+//! A single lookup is one call that does it all, from the hash to the answer: what the caller would do around a
+//! smaller kernel costs as much as a fifth of it. In a build that has AVX2 anyway the call is inlined.
+//!
 //! # Setting bits
-//! A vector can't scatter, and two probes may meet in one word, so each probe is made a mask of the whole line: its
-//! bit number, less 32·j in lane j, is the shift of a one, and a shift by less than 0 or more than 31 gives zero. The
-//! masks are collected in registers, and the line is read and written once: no byte is stored and then waited for by
-//! the next probe. That also makes "was any of them new?" one test.
+//! The states of step 1 without their low 23 bits are the probes' places in the line, 0 to 511. Each place goes to
+//! every lane of a vector, less the place at which that lane's word begins: one shifted left by the difference is
+//! the probe's bit in the probe's word, and nothing in any other, since a shift by more than 31, or by a negative
+//! number, gives nothing. All probes' bits together are a mask of the line, which is loaded, compared and stored
+//! once. Setting one bit after the other in memory instead takes a fifth longer, with the words and masks from
+//! vectors as well as without.
 
 use std::arch::x86_64::{
-    __m256i, _mm256_blendv_ps, _mm256_castps_si256, _mm256_castsi256_ps, _mm256_mullo_epi32, _mm256_or_si256,
-    _mm256_permutevar8x32_epi32, _mm256_set1_epi32, _mm256_setr_epi32, _mm256_setzero_si256,
-    _mm256_slli_epi32, _mm256_sllv_epi32, _mm256_srli_epi32, _mm256_sub_epi32, _mm256_testc_si256,
+    __m256i, _mm256_and_si256, _mm256_blendv_ps, _mm256_castps_si256, _mm256_castsi256_ps,
+    _mm256_mullo_epi32, _mm256_or_si256, _mm256_permute2x128_si256, _mm256_permutevar8x32_epi32,
+    _mm256_set1_epi32, _mm256_setr_epi32, _mm256_setzero_si256, _mm256_shuffle_epi32, _mm256_sllv_epi32,
+    _mm256_srli_epi32, _mm256_sub_epi32, _mm256_testc_si256,
 };
 
 use super::scalar::STEP;
 use super::{set_batch, test_batch};
 use crate::hash::KeyHash;
 use crate::line::{LineBytes, ReadLine};
+use crate::probe::blocked::{line_index, probe_seed};
 
 /// Probes in one vector.
 const LANES: usize = 8;
 
-/// Row `k` holds STEP⁰…STEP^(k−1), then STEP⁰ for the spare lanes; row 8 is full.
-static MULTIPLIERS: [[u32; LANES]; LANES + 1] = {
-    let mut rows = [[1; LANES]; LANES + 1];
-    let mut row = 1;
-    while row <= LANES {
-        let (mut lane, mut power) = (0, 1_u32);
-        while lane < row {
-            rows[row][lane] = power;
-            power = power.wrapping_mul(STEP);
-            lane += 1;
-        }
-        row += 1;
+/// Lanes that setting bits leaves out where they are spare: with six probes, the number at 1%, a quarter of it.
+const SPARE: usize = 2;
+
+/// Eight times STEP⁰, then STEP⁰…STEP⁷. The eight from place `k` on are the multipliers of `k` probes: `LANES − k`
+/// spare lanes, then `k` lanes with the powers. Which lane has which probe makes no difference.
+static MULTIPLIERS: [u32; 2 * LANES] = {
+    let mut all = [1_u32; 2 * LANES];
+    let mut power = 1;
+    while power < LANES {
+        all[LANES + power] = all[LANES + power - 1].wrapping_mul(STEP);
+        power += 1;
     }
-    rows
+    all
 };
 
 /// STEP⁸: from the state of a probe to that of the eighth after it.
-const ROUND: u32 = MULTIPLIERS[LANES][LANES - 1].wrapping_mul(STEP);
+const ROUND: u32 = MULTIPLIERS[2 * LANES - 1].wrapping_mul(STEP);
 
 /// The proof that this CPU has AVX2, BMI1, BMI2 and POPCNT.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -63,9 +69,21 @@ impl Avx2 {
     }
 
     #[inline]
-    pub(super) fn might_contain<L: ReadLine>(self, line: &L, seed: u32, probes: u8) -> bool {
+    pub(super) fn might_contain<L: ReadLine>(self, lines: &[L], hash: KeyHash, probes: u8) -> bool {
         // SAFETY: `self` exists, so `detect` has seen AVX2 on this CPU.
-        unsafe { might_contain(line, seed, probes) }
+        unsafe { might_contain(lines, hash, probes) }
+    }
+
+    #[inline]
+    pub(super) fn add(self, lines: &mut [LineBytes], hash: KeyHash, probes: u8) -> bool {
+        // SAFETY: `self` exists, so `detect` has seen AVX2 on this CPU.
+        unsafe { add(lines, hash, probes) }
+    }
+
+    #[inline]
+    pub(super) fn add_batch(self, lines: &mut [LineBytes], hashes: &[KeyHash], probes: u8) -> u64 {
+        // SAFETY: `self` exists, so `detect` has seen AVX2 on this CPU.
+        unsafe { add_batch(lines, hashes, probes) }
     }
 
     #[inline]
@@ -79,69 +97,33 @@ impl Avx2 {
         // SAFETY: `self` exists, so `detect` has seen AVX2 on this CPU.
         unsafe { might_contain_batch(lines, hashes, probes, answers) }
     }
-
-    #[inline]
-    pub(super) fn add(self, line: &mut LineBytes, seed: u32, probes: u8) -> bool {
-        // SAFETY: `self` exists, so `detect` has seen AVX2 on this CPU.
-        unsafe { add(line, seed, probes) }
-    }
-
-    #[inline]
-    pub(super) fn add_batch(self, lines: &mut [LineBytes], hashes: &[KeyHash], probes: u8) -> u64 {
-        // SAFETY: `self` exists, so `detect` has seen AVX2 on this CPU.
-        unsafe { add_batch(lines, hashes, probes) }
-    }
 }
 
-/// A mask of the line's lower and upper half with the bits of every probe.
+/// The multipliers of `probes` probes, of which there are at most [`LANES`].
+#[inline(always)]
+fn multipliers(probes: usize) -> &'static [u32; LANES] {
+    MULTIPLIERS[probes.min(LANES)..].first_chunk().unwrap_or(&[1; LANES])
+}
+
+/// The states of one to eight probes.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn masks(seed: u32, probes: u8) -> (__m256i, __m256i) {
-    let one = _mm256_set1_epi32(1);
-    let first = _mm256_setr_epi32(0, 32, 64, 96, 128, 160, 192, 224);
-    let second = _mm256_setr_epi32(256, 288, 320, 352, 384, 416, 448, 480);
-    let (mut lower, mut upper) = (_mm256_setzero_si256(), _mm256_setzero_si256());
-    let mut x = seed;
-    for _ in 0..probes {
-        let bit = _mm256_set1_epi32((x >> 23).cast_signed());
-        lower = _mm256_or_si256(lower, _mm256_sllv_epi32(one, _mm256_sub_epi32(bit, first)));
-        upper = _mm256_or_si256(upper, _mm256_sllv_epi32(one, _mm256_sub_epi32(bit, second)));
-        x = x.wrapping_mul(STEP);
-    }
-    (lower, upper)
+fn states(seed: u32, multipliers: &[u32; LANES]) -> __m256i {
+    _mm256_mullo_epi32(_mm256_set1_epi32(seed.cast_signed()), bytemuck::must_cast(*multipliers))
 }
 
-/// Sets the bits of a hash; true when one of them was not set.
+/// Each state's bit in its word.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn add(line: &mut LineBytes, seed: u32, probes: u8) -> bool {
-    let (lower, upper) = halves(line);
-    let (lower_mask, upper_mask) = masks(seed, probes);
-    let known = _mm256_testc_si256(lower, lower_mask) & _mm256_testc_si256(upper, upper_mask);
-    let set: [__m256i; 2] = [_mm256_or_si256(lower, lower_mask), _mm256_or_si256(upper, upper_mask)];
-    *line = bytemuck::must_cast(set);
-    known == 0
+fn wanted(states: __m256i) -> __m256i {
+    let shifts = _mm256_and_si256(_mm256_srli_epi32::<23>(states), _mm256_set1_epi32(31));
+    _mm256_sllv_epi32(_mm256_set1_epi32(1), shifts)
 }
 
-#[target_feature(enable = "avx2")]
-fn add_batch(lines: &mut [LineBytes], hashes: &[KeyHash], probes: u8) -> u64 {
-    // The usual numbers of probes are unrolled.
-    macro_rules! unrolled {
-        ($($probes:literal)*) => {
-            match probes {
-                $($probes => set_batch(lines, hashes, |line, seed| add(line, seed, $probes)),)*
-                _ => set_batch(lines, hashes, |line, seed| add(line, seed, probes)),
-            }
-        };
-    }
-    unrolled!(4 5 6 7 8 9)
-}
-
-/// One to eight probes: a single round.
+/// Whether the wanted bits are all set.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn test_round(lower: __m256i, upper: __m256i, seed: u32, multipliers: &[u32; LANES]) -> bool {
-    let states = _mm256_mullo_epi32(_mm256_set1_epi32(seed.cast_signed()), bytemuck::must_cast(*multipliers));
+fn test(lower: __m256i, upper: __m256i, states: __m256i, wanted: __m256i) -> bool {
     // The permutes read the low 3 bits of each index, the blend the top bit of each state.
     let words = _mm256_srli_epi32::<28>(states);
     let from_lower = _mm256_permutevar8x32_epi32(lower, words);
@@ -151,9 +133,63 @@ fn test_round(lower: __m256i, upper: __m256i, seed: u32, multipliers: &[u32; LAN
         _mm256_castsi256_ps(from_upper),
         _mm256_castsi256_ps(states),
     ));
-    let shifts = _mm256_srli_epi32::<27>(_mm256_slli_epi32::<4>(states));
-    let wanted = _mm256_sllv_epi32(_mm256_set1_epi32(1), shifts);
     _mm256_testc_si256(picked, wanted) != 0
+}
+
+/// One to eight probes: a single round.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn test_round(lower: __m256i, upper: __m256i, seed: u32, multipliers: &[u32; LANES]) -> bool {
+    let states = states(seed, multipliers);
+    test(lower, upper, states, wanted(states))
+}
+
+/// The line with just the bits of one to `LANES − SPARE` probes, in two halves. The first `SPARE` lanes are not
+/// looked at.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn mask<const SPARE: usize>(seed: u32, multipliers: &[u32; LANES]) -> (__m256i, __m256i) {
+    let bits = _mm256_srli_epi32::<23>(states(seed, multipliers));
+    // Shuffles that stay in a half of the vector are the cheapest.
+    let first = _mm256_permute2x128_si256::<0x00>(bits, bits);
+    let second = _mm256_permute2x128_si256::<0x11>(bits, bits);
+    let one = _mm256_set1_epi32(1);
+    let lower_starts = _mm256_setr_epi32(0, 32, 64, 96, 128, 160, 192, 224);
+    let upper_starts = _mm256_setr_epi32(256, 288, 320, 352, 384, 416, 448, 480);
+    let mut lower = _mm256_setzero_si256();
+    let mut upper = _mm256_setzero_si256();
+    let all = [
+        _mm256_shuffle_epi32::<0x00>(first),
+        _mm256_shuffle_epi32::<0x55>(first),
+        _mm256_shuffle_epi32::<0xAA>(first),
+        _mm256_shuffle_epi32::<0xFF>(first),
+        _mm256_shuffle_epi32::<0x00>(second),
+        _mm256_shuffle_epi32::<0x55>(second),
+        _mm256_shuffle_epi32::<0xAA>(second),
+        _mm256_shuffle_epi32::<0xFF>(second),
+    ];
+    for bit in all.into_iter().skip(SPARE) {
+        // From the start of the bit's own word it is 0 to 31 bits; from all others it is farther, or negative,
+        // which is very far as an unsigned number, and a shift by 32 or more gives 0.
+        lower = _mm256_or_si256(lower, _mm256_sllv_epi32(one, _mm256_sub_epi32(bit, lower_starts)));
+        upper = _mm256_or_si256(upper, _mm256_sllv_epi32(one, _mm256_sub_epi32(bit, upper_starts)));
+    }
+    (lower, upper)
+}
+
+/// Sets the bits of one to `LANES − SPARE` probes; true when one of them was not set.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn set_round<const SPARE: usize>(line: &mut LineBytes, seed: u32, multipliers: &[u32; LANES]) -> bool {
+    let (lower, upper) = halves(line);
+    let (lower_mask, upper_mask) = mask::<SPARE>(seed, multipliers);
+    let known = _mm256_testc_si256(lower, lower_mask) & _mm256_testc_si256(upper, upper_mask);
+    let halves: [[u8; 32]; 2] = [
+        bytemuck::must_cast(_mm256_or_si256(lower, lower_mask)),
+        bytemuck::must_cast(_mm256_or_si256(upper, upper_mask)),
+    ];
+    *line = bytemuck::must_cast(halves);
+    known == 0
 }
 
 /// The two halves of the line, from any address. The words of a line that others write to go into the vectors
@@ -167,30 +203,88 @@ fn halves(line: &impl ReadLine) -> (__m256i, __m256i) {
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn might_contain(line: &impl ReadLine, seed: u32, probes: u8) -> bool {
-    let (lower, upper) = halves(line);
-    let mut left = usize::from(probes);
-    let mut seed = seed;
+fn might_contain(lines: &[impl ReadLine], hash: KeyHash, probes: u8) -> bool {
+    let (lower, upper) = halves(&lines[line_index(hash, lines.len())]);
+    let probes = usize::from(probes);
+    if probes > LANES {
+        return test_rounds(lower, upper, probe_seed(hash), probes);
+    }
+    test_round(lower, upper, probe_seed(hash), multipliers(probes))
+}
+
+/// Any number of probes, round after round. Out of line, so that the usual lookup is short.
+#[inline(never)]
+#[target_feature(enable = "avx2")]
+fn test_rounds(lower: __m256i, upper: __m256i, mut seed: u32, probes: usize) -> bool {
+    let mut left = probes;
     while left > LANES {
-        if !test_round(lower, upper, seed, &MULTIPLIERS[LANES]) {
+        if !test_round(lower, upper, seed, multipliers(LANES)) {
             return false;
         }
         seed = seed.wrapping_mul(ROUND);
         left -= LANES;
     }
-    test_round(lower, upper, seed, &MULTIPLIERS[left])
+    test_round(lower, upper, seed, multipliers(left))
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn add(lines: &mut [LineBytes], hash: KeyHash, probes: u8) -> bool {
+    let index = line_index(hash, lines.len());
+    let probes = usize::from(probes);
+    if probes > LANES {
+        return set_rounds(&mut lines[index], probe_seed(hash), probes);
+    }
+    if probes <= LANES - SPARE {
+        return set_round::<SPARE>(&mut lines[index], probe_seed(hash), multipliers(probes));
+    }
+    set_round::<0>(&mut lines[index], probe_seed(hash), multipliers(probes))
+}
+
+/// Any number of probes, round after round.
+#[inline(never)]
+#[target_feature(enable = "avx2")]
+fn set_rounds(line: &mut LineBytes, mut seed: u32, probes: usize) -> bool {
+    let mut new = false;
+    let mut left = probes;
+    while left > LANES {
+        new |= set_round::<0>(line, seed, multipliers(LANES));
+        seed = seed.wrapping_mul(ROUND);
+        left -= LANES;
+    }
+    new | set_round::<0>(line, seed, multipliers(left))
+}
+
+#[target_feature(enable = "avx2")]
+fn add_batch(lines: &mut [LineBytes], hashes: &[KeyHash], probes: u8) -> u64 {
+    let probes = usize::from(probes);
+    if probes > LANES {
+        set_batch(lines, hashes, |line, seed| set_rounds(line, seed, probes))
+    } else {
+        let multipliers = multipliers(probes);
+        if probes <= LANES - SPARE {
+            set_batch(lines, hashes, |line, seed| set_round::<SPARE>(line, seed, multipliers))
+        } else {
+            set_batch(lines, hashes, |line, seed| set_round::<0>(line, seed, multipliers))
+        }
+    }
 }
 
 #[target_feature(enable = "avx2")]
 fn might_contain_batch(lines: &[impl ReadLine], hashes: &[KeyHash], probes: u8, answers: &mut [bool]) {
-    if let Some(multipliers) = MULTIPLIERS.get(usize::from(probes)) {
-        // One round with the same multipliers for all keys: they stay in a register.
+    let probes = usize::from(probes);
+    if probes > LANES {
+        test_batch(lines, hashes, answers, |line, seed| {
+            let (lower, upper) = halves(line);
+            test_rounds(lower, upper, seed, probes)
+        });
+    } else {
+        // The same multipliers for all keys: they stay in a register.
+        let multipliers = multipliers(probes);
         test_batch(lines, hashes, answers, |line, seed| {
             let (lower, upper) = halves(line);
             test_round(lower, upper, seed, multipliers)
         });
-    } else {
-        test_batch(lines, hashes, answers, |line, seed| might_contain(line, seed, probes));
     }
 }
 
@@ -200,13 +294,15 @@ mod tests {
 
     #[test]
     fn multipliers_are_the_powers_of_the_step() {
-        let mut power = 1_u32;
-        for lane in 0..LANES {
-            for (row, multipliers) in MULTIPLIERS.iter().enumerate() {
-                assert_eq!(multipliers[lane], if lane < row { power } else { 1 });
-            }
-            power = power.wrapping_mul(STEP);
+        let mut powers = vec![1_u32];
+        for _ in 0..LANES {
+            powers.push(powers[powers.len() - 1].wrapping_mul(STEP));
         }
-        assert_eq!(power, ROUND);
+        for probes in 1..=LANES {
+            let (spare, used) = multipliers(probes).split_at(LANES - probes);
+            assert!(spare.iter().all(|&spare| spare == 1));
+            assert_eq!(used, &powers[..probes]);
+        }
+        assert_eq!(ROUND, powers[LANES]);
     }
 }

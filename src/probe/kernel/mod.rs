@@ -12,7 +12,7 @@ use std::fmt;
 
 pub(super) use scalar::add_shared;
 
-use super::batch::{fetch_ahead, fetch_ahead_mut};
+use super::batch::{answer_ahead, fetch_ahead};
 use super::blocked::{line_index, probe_seed};
 use crate::hash::KeyHash;
 use crate::line::{LineBytes, ReadLine, prefetch};
@@ -76,13 +76,15 @@ impl Backend {
         }
     }
 
-    /// True when all `probes` bits of `seed` are set in the line.
+    /// True when all `probes` bits of the hash are set in its line.
     #[inline]
-    pub(super) fn might_contain<L: ReadLine>(self, line: &L, seed: u32, probes: u8) -> bool {
+    pub(super) fn might_contain<L: ReadLine>(self, lines: &[L], hash: KeyHash, probes: u8) -> bool {
         match self.0 {
-            Isa::Scalar => scalar::might_contain(line, seed, probes),
+            Isa::Scalar => {
+                scalar::might_contain(&lines[line_index(hash, lines.len())], probe_seed(hash), probes)
+            }
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx2(proof) => proof.might_contain(line, seed, probes),
+            Isa::Avx2(proof) => proof.might_contain(lines, hash, probes),
         }
     }
 
@@ -104,13 +106,16 @@ impl Backend {
         }
     }
 
-    /// Sets the `probes` bits of `seed`; true when one of them was not set.
+    /// Sets the `probes` bits of the hash in its line; true when one of them was not set.
     #[inline]
-    pub(super) fn add(self, line: &mut LineBytes, seed: u32, probes: u8) -> bool {
+    pub(super) fn add(self, lines: &mut [LineBytes], hash: KeyHash, probes: u8) -> bool {
         match self.0 {
-            Isa::Scalar => scalar::add(line, seed, probes),
+            Isa::Scalar => {
+                let index = line_index(hash, lines.len());
+                scalar::add(&mut lines[index], probe_seed(hash), probes)
+            }
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx2(proof) => proof.add(line, seed, probes),
+            Isa::Avx2(proof) => proof.add(lines, hash, probes),
         }
     }
 
@@ -138,10 +143,11 @@ fn test_batch<L: ReadLine>(
     answers: &mut [bool],
     test: impl Fn(&L, u32) -> bool,
 ) {
-    fetch_ahead(
+    answer_ahead(
         hashes,
-        |hash| prefetch(&lines[line_index(hash, lines.len())]),
-        |index, hash| answers[index] = test(&lines[line_index(hash, lines.len())], probe_seed(hash)),
+        answers,
+        |hash| prefetch(lines, line_index(hash, lines.len())),
+        |hash| test(&lines[line_index(hash, lines.len())], probe_seed(hash)),
     );
 }
 
@@ -149,10 +155,10 @@ fn test_batch<L: ReadLine>(
 #[inline(always)]
 fn set_batch(lines: &mut [LineBytes], hashes: &[KeyHash], set: impl Fn(&mut LineBytes, u32) -> bool) -> u64 {
     let mut new = 0;
-    fetch_ahead_mut(
+    fetch_ahead(
         lines,
         hashes,
-        |lines, hash| prefetch(&lines[line_index(hash, lines.len())]),
+        |lines, hash| prefetch(lines, line_index(hash, lines.len())),
         |lines, hash| {
             let index = line_index(hash, lines.len());
             new += u64::from(set(&mut lines[index], probe_seed(hash)));
