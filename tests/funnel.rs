@@ -71,6 +71,7 @@ fn documented_examples_are_true() {
         ("[None, Some(\"é\")]", hex(&[None, Some("é")])),
     ];
     assert_eq!(documented_examples(include_str!("../src/funnel.rs")), examples);
+    assert_eq!(documented_examples(include_str!("../DESIGN.md")), examples);
 }
 
 /// The rows of the table of examples in a document, which may stand in a comment.
