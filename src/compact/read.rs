@@ -174,32 +174,61 @@ impl CompactView<'_> {
             }
             return;
         }
-        let second = self.layout.directory.between().first().copied().unwrap_or(1);
-        for (hashes, answers) in hashes.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
-            let mut places = [Place::new(0, 1); BATCH];
-            for (hash, place) in hashes.iter().zip(&mut places) {
-                *place = Place::new(hash.get(), self.first.len());
-                prefetch(self.first, place.line);
-            }
-            // Whether a key was bumped is the one thing that no branch predictor can know: collect those that
-            // were without a branch.
-            let mut bumped = [0; BATCH];
+        // Lines are asked for a whole batch ahead, one for each key that is tested: memory is never idle, and
+        // never asked for more at a time than it can bring. Those of the second layer come while the next
+        // batch is tested.
+        let mut places = [Place::new(0, 1); BATCH];
+        for (hash, place) in hashes.iter().zip(&mut places) {
+            *place = self.fetch_first(*hash);
+        }
+        let mut lists = [[(0, 0); BATCH]; 2];
+        let [bumped, bumped_before] = &mut lists;
+        let (mut bumped, mut bumped_before) = (bumped, bumped_before);
+        let mut before = 0;
+        let mut start = 0;
+        while start < hashes.len() {
+            let (batch, next) = hashes[start..].split_at(BATCH.min(hashes.len() - start));
             let mut bumps = 0;
-            for (i, ((hash, &place), answer)) in
-                hashes.iter().zip(&places).zip(answers.iter_mut()).enumerate()
-            {
+            for (i, (hash, kept)) in batch.iter().zip(&mut places).enumerate() {
+                let place = *kept;
+                if let Some(&hash) = next.get(i) {
+                    *kept = self.fetch_first(hash);
+                }
                 let Some(line) = self.first.get(place.line) else { continue };
-                *answer = holds::<R>(line, coefficients::<R>(hash.get()), place);
-                bumped[bumps % BATCH] = i;
+                answers[start + i] = holds::<R>(line, coefficients::<R>(hash.get()), place);
+                // Whether a key was bumped is the one thing that no branch predictor can know: collect those
+                // that were without a branch.
+                bumped[bumps % BATCH] = (start + i, hash.get());
                 bumps += usize::from(place.rank::<R>() < tau::<R>(line));
             }
-            let bumped = &bumped[..bumps];
-            for &i in bumped {
-                prefetch(self.rest, Place::new(next_layer(hashes[i].get()), second).line);
+            self.fetch_second(&mut bumped[..bumps]);
+            for &(i, y) in &bumped_before[..before] {
+                answers[i] = deeper(y);
             }
-            for &i in bumped {
-                answers[i] = deeper(next_layer(hashes[i].get()));
-            }
+            std::mem::swap(&mut bumped, &mut bumped_before);
+            before = bumps;
+            start += batch.len();
+        }
+        for &(i, y) in &bumped_before[..before] {
+            answers[i] = deeper(y);
+        }
+    }
+
+    /// Places a key in the first layer and asks for its line.
+    #[inline(always)]
+    fn fetch_first(&self, hash: KeyHash) -> Place {
+        let place = Place::new(hash.get(), self.first.len());
+        prefetch(self.first, place.line);
+        place
+    }
+
+    /// Takes bumped keys on to the second layer and asks for their lines.
+    #[inline(always)]
+    fn fetch_second(&self, bumped: &mut [(usize, u64)]) {
+        let second = self.layout.directory.between().first().copied().unwrap_or(1);
+        for (_, y) in bumped {
+            *y = next_layer(*y);
+            prefetch(self.rest, Place::new(*y, second).line);
         }
     }
 }
