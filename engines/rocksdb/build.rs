@@ -38,6 +38,11 @@ fn main() {
         .flag("-Wno-unused-parameter")
         // The shim then refers to no type information of RocksDB's, which is compiled without.
         .flag("-fno-rtti");
+    if let Some(cpu) = target_cpu() {
+        let name =
+            if env::var("CARGO_CFG_TARGET_ARCH").as_deref() == Ok("aarch64") { "mcpu" } else { "march" };
+        build.flag_if_supported(format!("-{name}={cpu}"));
+    }
     for (name, value) in platform() {
         build.define(name, value);
     }
@@ -64,6 +69,14 @@ impl StdFlag for cc::Build {
         let name = wanted.strip_prefix("-std=").unwrap_or(&wanted);
         self.flag(format!("-std={name}"))
     }
+}
+
+/// The processor that rustc compiles for, where RUSTFLAGS name one: `librocksdb-sys` compiles RocksDB for the same.
+fn target_cpu() -> Option<String> {
+    let flags = env::var("CARGO_ENCODED_RUSTFLAGS").ok()?;
+    let flags: Vec<&str> = flags.split('\x1f').collect();
+    let value = |flag: &str| flag.trim_start_matches("-C").strip_prefix("target-cpu=").map(str::to_owned);
+    flags.iter().rev().find_map(|flag| value(flag))
 }
 
 /// Fails unless the linked library is known to match the headers.

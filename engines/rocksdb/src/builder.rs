@@ -49,24 +49,23 @@ impl Builder {
     /// The exact length of the block for these hashes, or `None` when no filter can be made.
     pub(crate) fn prepare(&self, hashes: &[u64]) -> Option<usize> {
         self.fault.check(Stage::Prepare);
-        let space = (!hashes.is_empty()).then(|| self.space(hashes.len()));
-        if space.is_none() {
-            relaxed(&self.meter.filters_failed);
-        }
-        space
+        (!hashes.is_empty()).then(|| self.space(hashes.len()))
     }
 
-    /// Fills a zeroed buffer of the length that `prepare` gave.
+    /// Fills a zeroed buffer of the length that `prepare` gave. False: it is no filter.
     pub(crate) fn write(&self, hashes: &[u64], out: &mut [u8]) -> bool {
         self.fault.check(Stage::Write);
         let length = out.len();
         let written = self.fill(hashes, out).is_some();
         if written {
             self.meter.built(hashes.len(), length);
-        } else {
-            relaxed(&self.meter.filters_failed);
         }
         written
+    }
+
+    /// Counts a block that could not be made.
+    pub(crate) fn failed(&self) {
+        relaxed(&self.meter.filters_failed);
     }
 
     fn fill(&self, hashes: &[u64], out: &mut [u8]) -> Option<()> {

@@ -165,7 +165,10 @@ unsafe extern "C" fn builder_rate(this: *const c_void, entries: usize, bytes: us
 unsafe extern "C" fn builder_prepare(this: *mut c_void, hashes: *const u64, n: usize) -> usize {
     // SAFETY: the shim's BitsBuilder owns the builder, and the hashes until this returns.
     let (builder, hashes) = unsafe { (builder(this), slice(hashes, n)) };
-    guard(None, || builder.prepare(hashes)).unwrap_or(0)
+    guard(None, || builder.prepare(hashes)).unwrap_or_else(|| {
+        builder.failed();
+        0
+    })
 }
 
 unsafe extern "C" fn builder_write(
@@ -182,7 +185,11 @@ unsafe extern "C" fn builder_write(
     // else sees before it returns.
     let (builder, hashes, out) =
         unsafe { (builder(this), slice(hashes, n), slice::from_raw_parts_mut(out, len)) };
-    guard(false, || builder.write(hashes, out))
+    let written = guard(false, || builder.write(hashes, out));
+    if !written {
+        builder.failed();
+    }
+    written
 }
 
 unsafe extern "C" fn builder_verify(
@@ -213,30 +220,32 @@ unsafe extern "C" fn reader_open(
     // SAFETY: the shim's Policy holds the reference, out is a local of the calling function, and RocksDB keeps a
     // block as long as its reader (ParsedFullFilterBlock owns both).
     let (shared, block, out) = unsafe { (shared(policy), slice::<u8>(block, len), &mut *out) };
-    guard(open::MAY_MATCH, || {
+    let meter = &shared.meter;
+    let kind = guard(open::MAY_MATCH, || {
         faults::check(shared, Stage::Open);
-        let meter = &shared.meter;
         match block::classify(block) {
             Kind::Blocked { .. } => {
-                if let Some(reader) = Reader::open(block, meter, faults::of(shared)) {
-                    relaxed(&meter.readers_opened);
-                    *out = RawReader {
-                        probe: Some(reader_probe),
-                        probe_batch: Some(reader_probe_batch),
-                        state: Box::into_raw(Box::new(reader)).cast(),
-                    };
-                    return open::OWN;
-                }
+                let Some(reader) = Reader::open(block, meter) else {
+                    return open::MAY_MATCH;
+                };
+                let reader = faults::of(shared).of_reader(reader);
+                *out = RawReader {
+                    probe: Some(reader_probe),
+                    probe_batch: Some(reader_probe_batch),
+                    state: Box::into_raw(Box::new(reader)).cast(),
+                };
+                open::OWN
             }
-            Kind::Ribbon { .. } | Kind::Legacy { .. } => {
-                relaxed(&meter.readers_delegated);
-                return open::ROCKSDB;
-            }
-            Kind::Unknown => {}
+            Kind::Ribbon { .. } | Kind::Legacy { .. } => open::ROCKSDB,
+            Kind::Unknown => open::MAY_MATCH,
         }
-        relaxed(&meter.readers_fell_open);
-        open::MAY_MATCH
-    })
+    });
+    relaxed(match kind {
+        open::OWN => &meter.readers_opened,
+        open::ROCKSDB => &meter.readers_delegated,
+        _ => &meter.readers_fell_open,
+    });
+    kind
 }
 
 unsafe extern "C" fn reader_probe(state: *const c_void, hash: u64) -> bool {

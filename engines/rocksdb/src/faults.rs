@@ -1,6 +1,7 @@
 //! Panics on demand, to prove that none crosses into RocksDB. Without the feature `testing` this is nothing.
 
 use crate::policy::Shared;
+use crate::reader::Reader;
 
 /// Where a faulty policy panics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +15,8 @@ pub enum Stage {
     Write,
     /// Opening a stored filter.
     Open,
-    /// Probing it.
+    /// Probing it: the reader has none of the lines that it was made for.
+    #[cfg(feature = "testing")]
     Probe,
 }
 
@@ -33,6 +35,17 @@ impl Fault {
         assert!(self.stage != Some(stage), "a fault on demand: {stage:?}");
         #[cfg(not(feature = "testing"))]
         let _ = stage;
+    }
+}
+
+impl Fault {
+    /// The reader, or one that panics when it probes. The hot path itself has no fault to look for.
+    pub(crate) fn of_reader(self, reader: Reader<'_>) -> Reader<'_> {
+        #[cfg(feature = "testing")]
+        if self.stage == Some(Stage::Probe) {
+            return reader.without_lines();
+        }
+        reader
     }
 }
 
