@@ -1,5 +1,6 @@
 //! Which filter to build: kind, budget and hasher, for one filter or for each level of an LSM tree.
 
+use super::bloom::Schema;
 use crate::error::SizingError;
 use crate::format::Kind;
 use crate::hash::Hasher;
@@ -107,24 +108,18 @@ impl FilterOptions {
 
     /// The sizing for `keys` keys.
     pub(crate) fn params(&self, keys: u64) -> Result<AnyParams, SizingError> {
-        match (self.kind, self.budget) {
-            (Kind::Classic, Budget::Fpp(fpp)) => ClassicParams::for_fpp(keys, fpp).map(AnyParams::Classic),
-            (Kind::Classic, Budget::BitsPerKey(bits)) => {
-                ClassicParams::for_bits_per_key(keys, bits).map(AnyParams::Classic)
-            }
-            (Kind::Blocked, Budget::Fpp(fpp)) => BlockedParams::for_fpp(keys, fpp).map(AnyParams::Blocked),
-            (Kind::Blocked, Budget::BitsPerKey(bits)) => {
-                BlockedParams::for_bits_per_key(keys, bits).map(AnyParams::Blocked)
-            }
-            (Kind::Compact, budget) => {
-                let params = match budget {
+        match self.kind {
+            Kind::Classic => ClassicParams::for_budget(keys, self.budget).map(AnyParams::Classic),
+            Kind::Blocked => BlockedParams::for_budget(keys, self.budget).map(AnyParams::Blocked),
+            Kind::Compact => {
+                let params = match self.budget {
                     Budget::Fpp(fpp) => CompactParams::for_fpp(fpp)?,
                     Budget::BitsPerKey(bits) => CompactParams::for_bits_per_key(keys, bits)?,
                 };
                 let params = self.compact_load.map_or(Ok(params), |load| params.with_load(load))?;
                 Ok(AnyParams::Compact(params))
             }
-            (Kind::Scalable, _) => Err(SizingError::NoFixedSize),
+            Kind::Scalable => Err(SizingError::NoFixedSize),
         }
     }
 }
