@@ -2,15 +2,14 @@
 
 use std::path::Path;
 
-use bloomline::error::{FormatError, TableError, TableFault};
+use bloomline::error::{FormatError, HasherError, TableError, TableFault};
 use bloomline::hash::Hashers;
 use bloomline::mmap::FileSlice;
-use bloomline::{FilterReader, TableReader};
+use bloomline::{FilterReader, Membership, TableReader};
 use clap::Args;
 
 use crate::exit::Failure;
 use crate::interrupt;
-use crate::sizing::AnyFilter;
 
 /// The flag of every command that answers from a file.
 #[derive(Debug, Clone, Copy, Args)]
@@ -27,11 +26,50 @@ pub(crate) fn open(path: &Path, hashers: &Hashers, check: CheckArgs) -> Result<T
     open(path, hashers).map_err(failure)
 }
 
+/// Opens a file to look at it. That takes no hasher, so that one that is missing is no failure; a secret key that
+/// was given and is not the right one is.
+pub(crate) fn open_to_inspect(
+    path: &Path,
+    hashers: &Hashers,
+    check: CheckArgs,
+) -> Result<TableReader, Failure> {
+    let table = TableReader::open_to_inspect(path, hashers).map_err(failure)?;
+    if !check.no_verify {
+        table.verify_unasked().map_err(failure)?;
+    }
+    match table.filter_block() {
+        Ok(Some(block)) => match block.clone().with_hasher(hashers) {
+            Err(fault) if !is_missing_hasher(&fault) => Err(filter_failure(&table, fault)),
+            _ => Ok(table),
+        },
+        Err(fault) if table.is_filter_only() => Err(filter_failure(&table, fault.clone())),
+        _ => Ok(table),
+    }
+}
+
+fn is_missing_hasher(fault: &FormatError) -> bool {
+    matches!(
+        fault,
+        FormatError::Hasher(
+            HasherError::SecretKeyNeeded { .. }
+                | HasherError::ApplicationHasherNeeded { .. }
+                | HasherError::EngineHasherNeeded { .. }
+                | HasherError::UnknownHasher { .. }
+        )
+    )
+}
+
 /// The filter of a file that is to be asked about keys.
 pub(crate) fn filter_of(table: &TableReader) -> Result<&FilterReader<FileSlice>, Failure> {
-    table.filter().ok_or_else(|| {
-        Failure::input(table.path().display(), "a table without a usable filter, expected one (see `get`)")
+    table.filter().ok_or_else(|| match table.filter_block() {
+        Err(fault) => filter_failure(table, fault.clone()),
+        Ok(_) => Failure::input(table.path().display(), "a table without a filter, expected one (see `get`)"),
     })
+}
+
+/// What is wrong with the filter of a file.
+pub(crate) fn filter_failure(table: &TableReader, fault: FormatError) -> Failure {
+    failure(TableError::File { path: table.path().to_owned(), source: fault.into() })
 }
 
 /// Exit code 3 for a damaged file, 2 for all else. The message names the file already.
@@ -75,11 +113,7 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
 }
 
 /// Writes a filter to a file of its own, whole or not at all, and returns the bytes of the file.
-pub(crate) fn write_filter(path: &Path, filter: &AnyFilter) -> Result<u64, Failure> {
+pub(crate) fn write_filter(path: &Path, filter: &dyn Membership) -> Result<u64, Failure> {
     let _guard = interrupt::Guard::new();
-    match filter {
-        AnyFilter::Blocked(filter) => bloomline::table::write_filter_file(path, filter),
-        AnyFilter::Classic(filter) => bloomline::table::write_filter_file(path, filter),
-    }
-    .map_err(failure)
+    bloomline::table::write_filter_file(path, filter).map_err(failure)
 }

@@ -185,7 +185,7 @@ impl Lines {
                 Ok(got) => {
                     self.ended = got == 0;
                     self.read += got as u64;
-                    self.progress.advance(got);
+                    self.progress.advance(got as u64);
                     return Ok(got);
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => interrupt::check()?,

@@ -36,9 +36,9 @@ impl Progress {
     }
 
     /// `bytes` more are done.
-    pub(crate) fn advance(&mut self, bytes: usize) {
+    pub(crate) fn advance(&mut self, bytes: u64) {
         let Some(bar) = &self.bar else { return };
-        bar.inc(bytes as u64);
+        bar.inc(bytes);
         if !self.visible && self.started.elapsed() >= LONG {
             bar.set_draw_target(ProgressDrawTarget::stderr());
             self.visible = true;

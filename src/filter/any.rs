@@ -97,7 +97,7 @@ impl AnyFilter {
         match self {
             Self::Classic(filter) => filter.write_to(out),
             Self::Blocked(filter) => filter.write_to(out),
-            Self::Compact(filter) => out.write_all(filter.block()),
+            Self::Compact(filter) => Membership::write_to(filter, &mut out),
             Self::ScalableClassic(filter) => filter.write_to(out),
             Self::ScalableBlocked(filter) => filter.write_to(out),
         }

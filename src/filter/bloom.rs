@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use super::hash_in_chunks;
 use super::interface::implement;
+use super::{Budget, hash_in_chunks};
 use crate::error::{FilterError, FormatError, SizingError};
 use crate::format::{self, Header, Kind, Shape};
 use crate::hash::{Hasher, Hashers, KeyHash};
@@ -49,6 +49,23 @@ pub trait Schema: Probe {
     /// # Errors
     /// What the sizing of the schema refuses.
     fn for_fpp(keys: u64, fpp: f64) -> Result<Self, SizingError>;
+
+    /// The best filter of `bits_per_key` bits for each of `keys` keys.
+    ///
+    /// # Errors
+    /// What the sizing of the schema refuses.
+    fn for_bits_per_key(keys: u64, bits_per_key: f64) -> Result<Self, SizingError>;
+
+    /// The filter for `keys` distinct keys within `budget`.
+    ///
+    /// # Errors
+    /// What the sizing of the schema refuses.
+    fn for_budget(keys: u64, budget: Budget) -> Result<Self, SizingError> {
+        match budget {
+            Budget::Fpp(fpp) => Self::for_fpp(keys, fpp),
+            Budget::BitsPerKey(bits) => Self::for_bits_per_key(keys, bits),
+        }
+    }
 }
 
 impl Schema for BlockedParams {
@@ -65,6 +82,10 @@ impl Schema for BlockedParams {
     fn for_fpp(keys: u64, fpp: f64) -> Result<Self, SizingError> {
         Self::for_fpp(keys, fpp)
     }
+
+    fn for_bits_per_key(keys: u64, bits_per_key: f64) -> Result<Self, SizingError> {
+        Self::for_bits_per_key(keys, bits_per_key)
+    }
 }
 
 impl Schema for ClassicParams {
@@ -80,6 +101,10 @@ impl Schema for ClassicParams {
 
     fn for_fpp(keys: u64, fpp: f64) -> Result<Self, SizingError> {
         Self::for_fpp(keys, fpp)
+    }
+
+    fn for_bits_per_key(keys: u64, bits_per_key: f64) -> Result<Self, SizingError> {
+        Self::for_bits_per_key(keys, bits_per_key)
     }
 }
 
@@ -289,7 +314,7 @@ impl<P: Schema> Bloom<P> {
     }
 
     /// The header of this filter's block. A filter without keys is written as an empty block, whatever its size.
-    pub(crate) fn header(&self) -> Header {
+    fn header(&self) -> Header {
         if self.is_empty() { Header::empty(P::KIND, self.hasher.identity()) } else { self.sized_header() }
     }
 
@@ -306,12 +331,12 @@ impl<P: Schema> Bloom<P> {
     }
 
     /// The bytes after the header.
-    pub(crate) fn body(&self) -> &[u8] {
+    fn body(&self) -> &[u8] {
         if self.is_empty() { &[] } else { self.lines.bytes() }
     }
 }
 
-implement!([P: Schema] Bloom<P>, |_filter| P::KIND);
+implement!([P: Schema] Bloom<P>, |_filter| P::KIND, write_to);
 
 /// The share of `bits` that are set in `lines`.
 pub(super) fn fill(bits: u64, lines: &[impl ReadLine]) -> f64 {

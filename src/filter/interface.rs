@@ -5,6 +5,7 @@
 //! more.
 
 use std::fmt;
+use std::io::{self, Write};
 
 use crate::format::Kind;
 use crate::hash::{Hasher, KeyHash};
@@ -37,8 +38,20 @@ pub trait Membership: fmt::Debug + Send + Sync {
     /// The false-positive rate that theory gives for [`count`](Self::count) keys.
     fn expected_fpp(&self) -> f64;
 
+    /// The false-positive rate that the bits really set give. Reads the whole filter.
+    fn expected_fpp_from_fill(&self) -> f64;
+
     /// The filter as a block, which [`open_any`](super::open_any) reads.
     fn encode(&self) -> Vec<u8>;
+
+    /// Writes the filter as a block. A filter that no other thread adds to writes its lines from where they are;
+    /// one that is shared is copied first, by [`encode`](Self::encode).
+    ///
+    /// # Errors
+    /// What `out` says.
+    fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(&self.encode())
+    }
 }
 
 /// A filter that takes keys.
@@ -61,9 +74,10 @@ pub trait Filter: Membership {
 }
 
 /// Implements [`Membership`] and [`Filter`] by a type's own methods of the same names:
-/// `implement!([generics] Type, |filter| kind of the filter)`.
+/// `implement!([generics] Type, |filter| kind of the filter)`; with `, write_to` after it also
+/// [`Membership::write_to`].
 macro_rules! implement {
-    ([$($generics:tt)*] $type:ty, |$filter:ident| $kind:expr) => {
+    ([$($generics:tt)*] $type:ty, |$filter:ident| $kind:expr $(, $write_to:ident)?) => {
         impl<$($generics)*> $crate::filter::Membership for $type {
             fn kind(&self) -> $crate::format::Kind {
                 let $filter = self;
@@ -84,9 +98,15 @@ macro_rules! implement {
             fn expected_fpp(&self) -> f64 {
                 self.expected_fpp()
             }
+            fn expected_fpp_from_fill(&self) -> f64 {
+                self.expected_fpp_from_fill()
+            }
             fn encode(&self) -> Vec<u8> {
                 self.encode()
             }
+            $(fn write_to(&self, out: &mut dyn std::io::Write) -> std::io::Result<()> {
+                self.$write_to(out)
+            })?
         }
 
         impl<$($generics)*> $crate::filter::Filter for $type {

@@ -12,9 +12,9 @@
 //! A block of no keys has no size: merging a reader over one in changes nothing, and only kind and hasher must
 //! be equal. A filter that is empty in memory has a size, and it must be the same.
 
+use super::block::Body;
 use super::bloom::{Bloom, Schema};
-use super::reader::{Body, FilterReader};
-use super::{AnyFilter, ScalableFilter};
+use super::{AnyFilter, FilterReader, ScalableFilter};
 use crate::error::MergeError;
 use crate::format::{Header, Kind, Shape};
 use crate::hash::Hasher;

@@ -11,11 +11,13 @@
 //! - [`Merger`] and the `merge` methods make the union of filters.
 //! - [`FilterBuilder`] collects keys whose number isn't known yet and writes a block of just the right size.
 //! - [`FilterReader`] answers from the bytes of a block, wherever they lie, without copying them.
+//! - [`FilterBlock`] is such a block without its hasher: all there is to know of it but what it says of a key.
 //! - [`Filter`] and [`Membership`] are what all have in common, and [`open_any`] reads whatever kind a block holds.
 //! - [`FilterOptions`] says which kind and how much memory; [`LevelOptions`] says it by level of an LSM tree.
 
 mod any;
 mod atomic;
+mod block;
 pub(crate) mod bloom;
 mod builder;
 mod concurrent_scalable;
@@ -30,6 +32,7 @@ mod view;
 
 pub use any::{AnyFilter, open_any};
 pub use atomic::{AtomicBlockedFilter, AtomicClassicFilter, AtomicFilter};
+pub use block::FilterBlock;
 pub use bloom::{BlockedFilter, Bloom, ClassicFilter, Schema};
 pub use builder::FilterBuilder;
 pub use concurrent_scalable::ConcurrentScalableFilter;

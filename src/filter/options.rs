@@ -1,10 +1,11 @@
 //! Which filter to build: kind, budget and hasher, for one filter or for each level of an LSM tree.
 
+use super::bloom::Schema;
 use crate::error::SizingError;
 use crate::format::Kind;
 use crate::hash::Hasher;
 use crate::probe::Probe;
-use crate::sizing::{BlockedParams, ClassicParams, CompactParams};
+use crate::sizing::{BlockedParams, ClassicParams, CompactEstimate, CompactParams};
 
 /// What a filter may cost, or what it must reach.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -105,26 +106,31 @@ impl FilterOptions {
         })
     }
 
+    /// What a compact filter within the budget and with the load set is expected to take for `keys` distinct
+    /// keys, whatever kind is set.
+    ///
+    /// # Errors
+    /// What the sizing of compact filters refuses.
+    pub fn compact_estimate(&self, keys: u64) -> Result<CompactEstimate, SizingError> {
+        Ok(self.compact_params(keys)?.model(keys))
+    }
+
+    fn compact_params(&self, keys: u64) -> Result<CompactParams, SizingError> {
+        match (self.budget, self.compact_load) {
+            (Budget::Fpp(fpp), None) => CompactParams::for_fpp(fpp),
+            (Budget::Fpp(fpp), Some(load)) => CompactParams::for_fpp(fpp)?.with_load(load),
+            (Budget::BitsPerKey(bits), None) => CompactParams::for_bits_per_key(keys, bits),
+            (Budget::BitsPerKey(bits), Some(load)) => CompactParams::for_bits_per_key_at(load, keys, bits),
+        }
+    }
+
     /// The sizing for `keys` keys.
     pub(crate) fn params(&self, keys: u64) -> Result<AnyParams, SizingError> {
-        match (self.kind, self.budget) {
-            (Kind::Classic, Budget::Fpp(fpp)) => ClassicParams::for_fpp(keys, fpp).map(AnyParams::Classic),
-            (Kind::Classic, Budget::BitsPerKey(bits)) => {
-                ClassicParams::for_bits_per_key(keys, bits).map(AnyParams::Classic)
-            }
-            (Kind::Blocked, Budget::Fpp(fpp)) => BlockedParams::for_fpp(keys, fpp).map(AnyParams::Blocked),
-            (Kind::Blocked, Budget::BitsPerKey(bits)) => {
-                BlockedParams::for_bits_per_key(keys, bits).map(AnyParams::Blocked)
-            }
-            (Kind::Compact, budget) => {
-                let params = match budget {
-                    Budget::Fpp(fpp) => CompactParams::for_fpp(fpp)?,
-                    Budget::BitsPerKey(bits) => CompactParams::for_bits_per_key(keys, bits)?,
-                };
-                let params = self.compact_load.map_or(Ok(params), |load| params.with_load(load))?;
-                Ok(AnyParams::Compact(params))
-            }
-            (Kind::Scalable, _) => Err(SizingError::NoFixedSize),
+        match self.kind {
+            Kind::Classic => ClassicParams::for_budget(keys, self.budget).map(AnyParams::Classic),
+            Kind::Blocked => BlockedParams::for_budget(keys, self.budget).map(AnyParams::Blocked),
+            Kind::Compact => self.compact_params(keys).map(AnyParams::Compact),
+            Kind::Scalable => Err(SizingError::NoFixedSize),
         }
     }
 }

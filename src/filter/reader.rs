@@ -1,14 +1,16 @@
 //! Answering from a block, wherever its bytes lie.
 
+use std::io::{self, Write};
+
+use super::block::{Body, FilterBlock};
 use super::bloom::Bloom;
-use super::scalable::{ScalableFilter, any_layer, compound};
-use super::view::{BloomParams, View};
+use super::scalable::{ScalableFilter, any_layer};
 use super::{AnyFilter, Membership, hash_in_chunks};
-use crate::compact::{CompactLayout, CompactView};
+use crate::compact::CompactLayout;
 use crate::error::FormatError;
-use crate::format::{self, Container, HEADER_BYTES, Header, Kind, Shape};
+use crate::format::{Container, Header, Kind};
 use crate::hash::{Hasher, Hashers, KeyHash};
-use crate::line::{LineBytes, lines_of};
+use crate::line::LineBytes;
 use crate::probe::Backend;
 
 /// A filter read from the bytes of its block: a slice, a vector, a mapped file, a cache entry of an engine.
@@ -32,21 +34,8 @@ use crate::probe::Backend;
 /// ```
 #[derive(Debug, Clone)]
 pub struct FilterReader<B> {
-    block: B,
-    header: Header,
-    body: Body,
+    block: FilterBlock<B>,
     hasher: Hasher,
-    backend: Backend,
-}
-
-/// What the lines of a block are.
-#[derive(Debug, Clone)]
-pub(super) enum Body {
-    Empty,
-    Bloom(BloomParams),
-    Compact(Box<CompactLayout>),
-    /// The layers of a scalable filter, with the parameters of each.
-    Layers(Container, Box<[BloomParams]>),
 }
 
 impl<B: AsRef<[u8]>> FilterReader<B> {
@@ -66,44 +55,26 @@ impl<B: AsRef<[u8]>> FilterReader<B> {
     /// # Errors
     /// What is wrong with the header, the length or the hasher.
     pub fn open_unverified(block: B, hashers: &Hashers) -> Result<Self, FormatError> {
-        let (header, lines) = format::split(block.as_ref())?;
-        let hasher = hashers.resolve(&header.hasher)?;
-        let body = match header.shape()? {
-            Shape::Empty => Body::Empty,
-            Shape::Scalable => {
-                let container = Container::decode(&header, lines)?;
-                let shapes = container.layers.iter().map(|layer| layer.header.shape());
-                let params = shapes.filter_map(|shape| shape.map(BloomParams::from_shape).transpose());
-                let params = params.collect::<Result<_, _>>()?;
-                Body::Layers(container, params)
-            }
-            Shape::Compact(bits) => Body::Compact(Box::new(CompactLayout::read(lines, bits)?)),
-            shape => BloomParams::from_shape(shape).map_or(Body::Empty, Body::Bloom),
-        };
-        Ok(Self { block, header, body, hasher, backend: Backend::detect() })
+        FilterBlock::open_unverified(block)?.with_hasher(hashers)
+    }
+
+    pub(super) fn new(block: FilterBlock<B>, hasher: Hasher) -> Self {
+        Self { block, hasher }
     }
 
     /// The same reader on another backend. All backends give the same answers; this is for tests and
     /// measurements.
     #[must_use]
     pub fn with_backend(self, backend: Backend) -> Self {
-        Self { backend, ..self }
+        Self { block: self.block.with_backend(backend), ..self }
     }
 
     /// Checks the body against its CRC.
     ///
     /// # Errors
-    /// [`FormatError::BodyChecksum`] or [`FormatError::PaddingNotZero`]; of a scalable filter's layer, in
-    /// [`FormatError::Layer`].
+    /// As [`FilterBlock::verify`].
     pub fn verify(&self) -> Result<(), FormatError> {
-        match &self.body {
-            Body::Layers(container, _) => container.verify(&self.header, self.lines()),
-            Body::Compact(layout) => {
-                format::verify_body(&self.header, self.lines())?;
-                Ok(self.compact(layout).map_or(Ok(()), |view| view.verify())?)
-            }
-            _ => format::verify_body(&self.header, self.lines()),
-        }
+        self.block.verify()
     }
 
     /// False when the key was certainly never added; true when it may have been.
@@ -117,12 +88,12 @@ impl<B: AsRef<[u8]>> FilterReader<B> {
     #[inline]
     #[must_use]
     pub fn might_contain_hash(&self, hash: KeyHash) -> bool {
-        match &self.body {
+        match self.block.body() {
             Body::Empty => false,
-            Body::Bloom(params) => self.view(*params).might_contain(hash),
-            Body::Compact(layout) => self.compact(layout).is_none_or(|view| view.might_contain(hash)),
+            Body::Bloom(params) => self.block.view(*params).might_contain(hash),
+            Body::Compact(layout) => self.block.compact(layout).is_none_or(|view| view.might_contain(hash)),
             Body::Layers(container, params) => {
-                self.layers(container, params).any(|(layer, _)| layer.might_contain(hash))
+                self.block.layers(container, params).any(|(layer, _)| layer.might_contain(hash))
             }
         }
     }
@@ -144,15 +115,15 @@ impl<B: AsRef<[u8]>> FilterReader<B> {
     /// Where `answers` is not as long as `hashes`.
     pub fn might_contain_hashes(&self, hashes: &[KeyHash], answers: &mut [bool]) {
         assert_eq!(hashes.len(), answers.len(), "as many answers as hashes");
-        match &self.body {
+        match self.block.body() {
             Body::Empty => answers.fill(false),
-            Body::Bloom(params) => self.view(*params).might_contain_batch(hashes, answers),
-            Body::Compact(layout) => match self.compact(layout) {
+            Body::Bloom(params) => self.block.view(*params).might_contain_batch(hashes, answers),
+            Body::Compact(layout) => match self.block.compact(layout) {
                 Some(view) => view.might_contain_batch(hashes, answers),
                 None => answers.fill(true),
             },
             Body::Layers(container, params) => {
-                let layers = self.layers(container, params);
+                let layers = self.block.layers(container, params);
                 any_layer(layers, hashes, answers, |(layer, _), hashes, answers| {
                     layer.might_contain_batch(hashes, answers);
                 });
@@ -160,22 +131,28 @@ impl<B: AsRef<[u8]>> FilterReader<B> {
         }
     }
 
+    /// The block: all that needs no hasher.
+    #[must_use]
+    pub fn block(&self) -> &FilterBlock<B> {
+        &self.block
+    }
+
     /// The header, checked.
     #[must_use]
     pub fn header(&self) -> &Header {
-        &self.header
+        self.block.header()
     }
 
     /// What the block holds.
     #[must_use]
     pub fn kind(&self) -> Kind {
-        self.header.kind
+        self.block.kind()
     }
 
     /// Keys added, as the filter counted them.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.header.count
+        self.header().count
     }
 
     /// What the keys are hashed with.
@@ -184,53 +161,34 @@ impl<B: AsRef<[u8]>> FilterReader<B> {
         &self.hasher
     }
 
-    /// The false-positive rate that theory gives for [`count`](Self::count) keys. Reads the header only.
+    /// As [`FilterBlock::expected_fpp`].
     #[must_use]
     pub fn expected_fpp(&self) -> f64 {
-        match &self.body {
-            Body::Empty => 0.0,
-            Body::Bloom(params) => self.view(*params).expected_fpp(self.count()),
-            Body::Compact(layout) => 0.5_f64.powi(layout.fingerprint_bits().into()),
-            Body::Layers(container, params) => {
-                compound(self.layers(container, params).rev().map(|(layer, keys)| layer.expected_fpp(keys)))
-            }
-        }
+        self.block.expected_fpp()
     }
 
-    /// The false-positive rate that the bits really set give; of a compact filter, whose rate doesn't depend on
-    /// them, the expected one. Reads the whole filter.
+    /// As [`FilterBlock::expected_fpp_from_fill`].
     #[must_use]
     pub fn expected_fpp_from_fill(&self) -> f64 {
-        match &self.body {
-            Body::Empty => 0.0,
-            Body::Bloom(params) => self.view(*params).fill_fpp(),
-            Body::Compact(_) => self.expected_fpp(),
-            Body::Layers(container, params) => {
-                compound(self.layers(container, params).rev().map(|(layer, _)| layer.fill_fpp()))
-            }
-        }
+        self.block.expected_fpp_from_fill()
     }
 
-    /// The share of bits that are set, 0 to 1; of a scalable filter, of the bits of all layers; of a compact
-    /// filter, about a half, which says nothing. Reads the whole filter.
+    /// As [`FilterBlock::fill`].
     #[must_use]
     pub fn fill(&self) -> f64 {
-        match &self.body {
-            Body::Empty => 0.0,
-            Body::Bloom(params) => self.view(*params).fill(),
-            Body::Compact(_) => super::bloom::fill(self.header.bits, self.lines()),
-            Body::Layers(container, params) => {
-                let layers = || self.layers(container, params).map(|(layer, _)| layer);
-                let bits: f64 = layers().map(|layer| layer.bits() as f64).sum();
-                layers().map(|layer| layer.fill() * layer.bits() as f64).sum::<f64>() / bits
-            }
-        }
+        self.block.fill()
     }
 
     /// Options and layers of a scalable filter; `None` for any other kind.
     #[must_use]
     pub fn container(&self) -> Option<&Container> {
-        if let Body::Layers(container, _) = &self.body { Some(container) } else { None }
+        self.block.container()
+    }
+
+    /// Layers and fingerprint bits of a compact filter that has keys; `None` for any other.
+    #[must_use]
+    pub fn compact_layout(&self) -> Option<&CompactLayout> {
+        self.block.compact_layout()
     }
 
     /// An owned copy, to add to or to merge into. Only what [`open`](Self::open) has verified is worth copying.
@@ -239,77 +197,34 @@ impl<B: AsRef<[u8]>> FilterReader<B> {
     /// [`FormatError::OutOfMemory`].
     pub fn to_owned_filter(&self) -> Result<AnyFilter, FormatError> {
         let (lines, hasher) = (self.lines(), self.hasher.clone());
-        Ok(match (self.kind(), &self.body) {
-            (Kind::Compact, _) => AnyFilter::Compact(self.to_owned_block()?),
+        Ok(match (self.kind(), self.body()) {
+            (Kind::Compact, _) => AnyFilter::Compact(FilterReader::new(self.block.to_owned_block()?, hasher)),
             (_, Body::Layers(container, _)) if container.layer_kind == Kind::Classic => {
                 AnyFilter::ScalableClassic(ScalableFilter::copy_of(container, lines, hasher)?)
             }
             (_, Body::Layers(container, _)) => {
                 AnyFilter::ScalableBlocked(ScalableFilter::copy_of(container, lines, hasher)?)
             }
-            (Kind::Classic, _) => AnyFilter::Classic(Bloom::copy_of(&self.header, lines, hasher)?),
-            _ => AnyFilter::Blocked(Bloom::copy_of(&self.header, lines, hasher)?),
+            (Kind::Classic, _) => AnyFilter::Classic(Bloom::copy_of(self.header(), lines, hasher)?),
+            _ => AnyFilter::Blocked(Bloom::copy_of(self.header(), lines, hasher)?),
         })
-    }
-
-    /// The bytes of the block.
-    pub(super) fn block(&self) -> &[u8] {
-        self.block.as_ref()
     }
 
     /// The block that the reader was opened on.
     #[must_use]
     pub fn into_inner(self) -> B {
-        self.block
+        self.block.into_inner()
     }
 
     /// What the lines are.
     pub(super) fn body(&self) -> &Body {
-        &self.body
+        self.block.body()
     }
 
-    /// A reader of its own copy of the block.
-    fn to_owned_block(&self) -> Result<FilterReader<Vec<u8>>, FormatError> {
-        let bytes = self.block.as_ref();
-        let mut block = Vec::new();
-        let no_memory = |_| FormatError::OutOfMemory { bytes: bytes.len() as u64 };
-        block.try_reserve_exact(bytes.len()).map_err(no_memory)?;
-        block.extend_from_slice(bytes);
-        let (header, body, hasher) = (self.header, self.body.clone(), self.hasher.clone());
-        Ok(FilterReader { block, header, body, hasher, backend: self.backend })
-    }
-
-    /// The body as a compact filter; `None`, which is to say "maybe" to all, where the block's bytes are others
-    /// than those that were opened.
-    #[inline]
-    fn compact<'a>(&'a self, layout: &'a CompactLayout) -> Option<CompactView<'a>> {
-        layout.view(self.backend, self.lines())
-    }
-
-    /// The body as one Bloom filter.
-    #[inline]
-    fn view(&self, params: BloomParams) -> View<'_> {
-        View { params, lines: self.lines(), backend: self.backend }
-    }
-
-    /// The layers of a scalable filter with the keys that each claims, the newest and largest first.
-    fn layers<'a>(
-        &'a self,
-        container: &'a Container,
-        params: &'a [BloomParams],
-    ) -> impl DoubleEndedIterator<Item = (View<'a>, u64)> + Clone {
-        let (body, backend) = (self.lines(), self.backend);
-        container.layers.iter().zip(params).rev().map(move |(layer, &params)| {
-            // `Container::decode` has seen that the lines are there.
-            let lines = body.get(layer.lines.clone()).unwrap_or_default();
-            (View { params, lines, backend }, layer.header.count)
-        })
-    }
-
-    /// The body. `open_unverified` has seen that the block is a header and whole lines.
+    /// The body.
     #[inline]
     pub(super) fn lines(&self) -> &[LineBytes] {
-        self.block.as_ref().get(HEADER_BYTES..).and_then(lines_of).unwrap_or_default()
+        self.block.lines()
     }
 }
 
@@ -338,7 +253,15 @@ impl<B: AsRef<[u8]> + std::fmt::Debug + Send + Sync> Membership for FilterReader
         self.expected_fpp()
     }
 
+    fn expected_fpp_from_fill(&self) -> f64 {
+        self.expected_fpp_from_fill()
+    }
+
     fn encode(&self) -> Vec<u8> {
-        self.block.as_ref().to_vec()
+        self.block.bytes().to_vec()
+    }
+
+    fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(self.block.bytes())
     }
 }

@@ -343,7 +343,7 @@ impl<P: Schema> ScalableFilter<P> {
     }
 }
 
-implement!([P: Schema] ScalableFilter<P>, |_filter| Kind::Scalable);
+implement!([P: Schema] ScalableFilter<P>, |_filter| Kind::Scalable, write_to);
 
 /// By how much a layer is sized stricter than its share of the target, at a tenth of a bit more for each key.
 ///

@@ -107,6 +107,12 @@ impl<F: Filter> Synchronized<F> {
         self.filter.read().expected_fpp()
     }
 
+    /// The false-positive rate that the bits really set give. Reads the whole filter; adds wait meanwhile.
+    #[must_use]
+    pub fn expected_fpp_from_fill(&self) -> f64 {
+        self.filter.read().expected_fpp_from_fill()
+    }
+
     /// What the keys are hashed with.
     #[must_use]
     pub fn hasher(&self) -> &Hasher {

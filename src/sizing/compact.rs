@@ -116,13 +116,20 @@ impl CompactParams {
     ///
     /// If `bits_per_key` is out of range, or fewer than 4 fingerprint bits take.
     pub fn for_bits_per_key(keys: u64, bits_per_key: f64) -> Result<Self, SizingError> {
+        Self::for_bits_per_key_at(DEFAULT_LOAD, keys, bits_per_key)
+    }
+
+    /// [`for_bits_per_key`](Self::for_bits_per_key) with another load than the default, which leaves room for
+    /// other fingerprints.
+    pub(crate) fn for_bits_per_key_at(load: u16, keys: u64, bits_per_key: f64) -> Result<Self, SizingError> {
         check_bits_per_key(bits_per_key)?;
+        let smallest = Self::new(4)?.with_load(load)?;
         let room = (keys as f64 * bits_per_key / (8 * LINE_BYTES) as f64).ceil() * LINE_BYTES as f64;
         let fits = |params: &Self| params.model(keys).bytes as f64 <= room;
-        let params = (4..=16).rev().filter_map(|r| Self::new(r).ok()).find(fits);
+        let params = (4..=16).rev().map(|r| Self { fingerprint_bits: r, ..smallest }).find(fits);
         params.ok_or_else(|| SizingError::BitsPerKeyTooFew {
             got: bits_per_key,
-            least: Self { fingerprint_bits: 4, load: DEFAULT_LOAD }.model(keys).bits_per_key,
+            least: smallest.model(keys).bits_per_key,
         })
     }
 

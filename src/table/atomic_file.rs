@@ -60,9 +60,16 @@ impl AtomicFile {
 
     /// Appends bytes.
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), TableError> {
-        self.temporary.write_all(bytes).map_err(failed(&self.path, "write it"))?;
-        self.bytes += bytes.len() as u64;
-        Ok(())
+        self.write_by(|out| out.write_all(bytes))
+    }
+
+    /// Appends what `write` writes.
+    pub(super) fn write_by(
+        &mut self,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), TableError> {
+        let mut counted = Counted { out: &mut self.temporary, bytes: &mut self.bytes };
+        write(&mut counted).map_err(failed(&self.path, "write it"))
     }
 
     /// Bytes written so far.
@@ -85,6 +92,24 @@ impl AtomicFile {
         temporary.persist(&target).map_err(|error| failed(&path, "rename it into place")(error.error))?;
         sync_folder(folder(&target)).map_err(failed(&path, "sync its folder"))?;
         Ok(bytes)
+    }
+}
+
+/// Counts the bytes that go through.
+struct Counted<'a, W> {
+    out: W,
+    bytes: &'a mut u64,
+}
+
+impl<W: Write> Write for Counted<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        *self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
     }
 }
 

@@ -13,7 +13,7 @@ use super::properties::Properties;
 use super::sealed::{self, BlockType};
 use super::stats::{Counters, Outcome, ReadStats};
 use crate::error::{FormatError, Section, TableError, TableFault};
-use crate::filter::FilterReader;
+use crate::filter::{FilterBlock, FilterReader};
 use crate::hash::Hashers;
 use crate::mmap::{Access, FileMap, FileSlice};
 
@@ -49,7 +49,9 @@ pub struct TableReader {
 pub(super) enum Filter {
     Absent,
     Ready(FilterReader<FileSlice>),
-    /// There is one, and it can't be asked.
+    /// There is one, and the hasher to ask it with is missing.
+    Locked(FilterBlock<FileSlice>, FormatError),
+    /// There is one, and its header is damaged.
     Unusable(FormatError),
 }
 
@@ -90,17 +92,21 @@ impl TableReader {
     /// As [`open`](Self::open), for what is checked. A filter that needs a hasher which is not in `hashers` is an
     /// error, and so is a damaged filter header in a filter file.
     pub fn open_unverified(path: &Path, hashers: &Hashers) -> Result<Self, TableError> {
-        let reader = Self::open_lenient(path, hashers)?;
+        let reader = Self::open_to_inspect(path, hashers)?;
         match &reader.filter {
-            Filter::Unusable(fault) if matches!(fault, FormatError::Hasher(_)) || reader.is_filter_only() => {
-                Err(reader.fault(fault.clone()))
-            }
+            Filter::Locked(_, fault) => Err(reader.fault(fault.clone())),
+            Filter::Unusable(fault) if reader.is_filter_only() => Err(reader.fault(fault.clone())),
             _ => Ok(reader),
         }
     }
 
-    /// [`open_unverified`](Self::open_unverified) that takes any filter for unusable that can't be asked.
-    pub(super) fn open_lenient(path: &Path, hashers: &Hashers) -> Result<Self, TableError> {
+    /// Opens a file to look at it: as [`open_unverified`](Self::open_unverified), but a filter that can't be asked
+    /// is no error. [`filter`](Self::filter) is then `None`, and [`filter_block`](Self::filter_block) has what can
+    /// be told of it without a hasher, or what is wrong with it. [`verify_unasked`](Self::verify_unasked) verifies.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), for file header, footer and properties.
+    pub fn open_to_inspect(path: &Path, hashers: &Hashers) -> Result<Self, TableError> {
         let fault = |source| TableError::File { path: path.to_owned(), source };
         // Looked at before it is opened, because opening a pipe would wait for its other end.
         let metadata = fs::metadata(path).map_err(failed(path, "open it"))?;
@@ -114,8 +120,11 @@ impl TableReader {
         let properties = read_properties(map.as_ref(), &sections).map_err(fault)?;
         let filter = match sections.filter.clone().and_then(|range| map.slice(range)) {
             None => Filter::Absent,
-            Some(block) => match FilterReader::open_unverified(block, hashers) {
-                Ok(filter) => Filter::Ready(filter),
+            Some(bytes) => match FilterBlock::open_unverified(bytes) {
+                Ok(block) => match block.clone().with_hasher(hashers) {
+                    Ok(filter) => Filter::Ready(filter),
+                    Err(fault) => Filter::Locked(block, fault),
+                },
                 Err(fault) => Filter::Unusable(fault),
             },
         };
@@ -190,6 +199,19 @@ impl TableReader {
         match &self.filter {
             Filter::Ready(filter) if !self.filter_damaged.load(Ordering::Relaxed) => Some(filter),
             _ => None,
+        }
+    }
+
+    /// The filter, to look at, which takes no hasher; `None` where the file has none.
+    ///
+    /// # Errors
+    /// What is wrong with its header.
+    pub fn filter_block(&self) -> Result<Option<&FilterBlock<FileSlice>>, &FormatError> {
+        match &self.filter {
+            Filter::Absent => Ok(None),
+            Filter::Ready(filter) => Ok(Some(filter.block())),
+            Filter::Locked(block, _) => Ok(Some(block)),
+            Filter::Unusable(fault) => Err(fault),
         }
     }
 

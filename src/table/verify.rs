@@ -5,9 +5,8 @@ use std::sync::atomic::Ordering;
 
 use super::block::{BlockView, Malformed, NOT_A_RESTART, NOT_ASCENDING};
 use super::reader::{Filter, TableReader, malformed_data};
-use crate::error::{FormatError, Section, TableError, TableFault};
+use crate::error::{Section, TableError, TableFault};
 use crate::filter::FilterReader;
-use crate::format;
 use crate::hash::{Hashers, KeyHash};
 use crate::mmap::{Access, FileSlice};
 
@@ -17,8 +16,7 @@ use crate::mmap::{Access, FileSlice};
 /// # Errors
 /// As [`TableReader::open`], save for a missing hasher.
 pub fn verify_file(path: &Path, hashers: &Hashers) -> Result<(), TableError> {
-    let reader = TableReader::open_lenient(path, hashers)?;
-    reader.verify_with(|fault| if let FormatError::Hasher(_) = fault { Ok(()) } else { Err(fault) })
+    TableReader::open_to_inspect(path, hashers)?.verify_unasked()
 }
 
 /// What the data blocks turn out to hold.
@@ -39,16 +37,20 @@ impl TableReader {
     /// # Errors
     /// [`TableError::File`] with the first fault that is found.
     pub fn verify(&self) -> Result<(), TableError> {
-        self.verify_with(Err)
+        match &self.filter {
+            Filter::Locked(_, fault) => Err(self.fault(fault.clone())),
+            _ => self.verify_unasked(),
+        }
     }
 
-    /// `tolerate` decides about a filter that can't be asked.
-    fn verify_with(
-        &self,
-        tolerate: impl FnOnce(FormatError) -> Result<(), FormatError>,
-    ) -> Result<(), TableError> {
+    /// [`verify`](Self::verify) to which a missing hasher is no fault: then everything is checked but that the
+    /// filter knows the table's keys.
+    ///
+    /// # Errors
+    /// As [`verify`](Self::verify), save for a missing hasher.
+    pub fn verify_unasked(&self) -> Result<(), TableError> {
         self.map.advise(Access::Sequential);
-        let verified = self.verify_filter(tolerate).and_then(|filter| match self.sections.index {
+        let verified = self.verify_filter().and_then(|filter| match self.sections.index {
             Some(_) => self.verify_entries(filter),
             None => Ok(()),
         });
@@ -59,10 +61,7 @@ impl TableReader {
     }
 
     /// Checks the filter block; returns the filter if it can be asked.
-    fn verify_filter(
-        &self,
-        tolerate: impl FnOnce(FormatError) -> Result<(), FormatError>,
-    ) -> Result<Option<&FilterReader<FileSlice>>, TableFault> {
+    fn verify_filter(&self) -> Result<Option<&FilterReader<FileSlice>>, TableFault> {
         match &self.filter {
             Filter::Absent => Ok(None),
             Filter::Ready(filter) => {
@@ -71,13 +70,11 @@ impl TableReader {
                 verified?;
                 Ok(Some(filter))
             }
-            Filter::Unusable(fault) => {
-                tolerate(fault.clone())?;
-                let block = self.sections.filter.clone().and_then(|range| self.map.as_ref().get(range));
-                let (header, lines) = format::split(block.unwrap_or_default())?;
-                format::verify_body(&header, lines)?;
+            Filter::Locked(block, _) => {
+                block.verify()?;
                 Ok(None)
             }
+            Filter::Unusable(fault) => Err(fault.clone().into()),
         }
     }
 

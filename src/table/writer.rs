@@ -1,5 +1,6 @@
 //! Writing table files and filter files.
 
+use std::io::{self, Write};
 use std::path::Path;
 
 use super::atomic_file::AtomicFile;
@@ -9,9 +10,7 @@ use super::layout::{self, Extent, Footer, encode_header};
 use super::properties::{self, Properties};
 use super::sealed::{BlockType, seal};
 use crate::error::{FilterError, FormatError, TableError};
-use crate::filter::bloom::Schema;
-use crate::filter::{Bloom, FilterBuilder, FilterOptions};
-use crate::format;
+use crate::filter::{FilterBlock, FilterBuilder, FilterOptions, Membership};
 
 /// The most bytes of a key: 1 MiB.
 pub const MAX_KEY_BYTES: usize = 1 << 20;
@@ -208,7 +207,7 @@ impl TableWriter {
             let failed = |source| TableError::Filter { path: file.path().to_owned(), source };
             expected_fpp = filter.estimated_fpp().map_err(|error| failed(FilterError::from(error)))?;
             let filter = filter.finish().map_err(failed)?;
-            footer.filter = write_filter(&mut file, &[&filter])?;
+            footer.filter = write_filter(&mut file, |out| out.write_all(&filter))?;
         }
         let data_blocks = index.blocks();
         footer.index = write_sealed(&mut file, index.finish(), BlockType::Index)?;
@@ -225,17 +224,18 @@ impl TableWriter {
     }
 }
 
-/// Writes the parts of a filter block where its body is line-aligned.
-fn write_filter(file: &mut AtomicFile, parts: &[&[u8]]) -> Result<Extent, TableError> {
+/// Writes a filter block, by the function that is given, to where its body is line-aligned.
+fn write_filter(
+    file: &mut AtomicFile,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<Extent, TableError> {
     let end = file.bytes();
     // A file that the system can hold is far from 2⁶⁴ bytes.
     let offset = layout::filter_offset(end).unwrap_or(end);
     for _ in end..offset {
         file.write(&[0])?;
     }
-    for part in parts {
-        file.write(part)?;
-    }
+    file.write_by(write)?;
     Ok(Extent { offset, bytes: file.bytes() - offset })
 }
 
@@ -250,13 +250,13 @@ fn write_sealed(
     Ok(extent)
 }
 
-/// Writes a filter to a file of its own, straight from its lines: atomic and durable as [`TableWriter::finish`].
-/// Returns the bytes of the file.
+/// Writes a filter of any kind to a file of its own: atomic and durable as [`TableWriter::finish`]. An owned
+/// filter is written straight from its lines; see [`Membership::write_to`]. Returns the bytes of the file.
 ///
 /// # Errors
 /// [`TableError::File`] where something other than a regular file is at `path`; [`TableError::Io`].
-pub fn write_filter_file<P: Schema>(path: &Path, filter: &Bloom<P>) -> Result<u64, TableError> {
-    write_filter_parts(path, &[&filter.header().encode(), filter.body()])
+pub fn write_filter_file(path: &Path, filter: &(impl Membership + ?Sized)) -> Result<u64, TableError> {
+    write_filter_alone(path, |out| filter.write_to(out))
 }
 
 /// [`write_filter_file`] for a filter that is encoded already, such as [`FilterBuilder::finish`] gives. The
@@ -266,15 +266,17 @@ pub fn write_filter_file<P: Schema>(path: &Path, filter: &Bloom<P>) -> Result<u6
 /// As [`write_filter_file`]; [`TableError::File`] also where the block is damaged.
 pub fn write_filter_block(path: &Path, block: &[u8]) -> Result<u64, TableError> {
     let damaged = |fault: FormatError| TableError::File { path: path.to_owned(), source: fault.into() };
-    let (header, lines) = format::split(block).map_err(damaged)?;
-    format::verify_body(&header, lines).map_err(damaged)?;
-    write_filter_parts(path, &[block])
+    FilterBlock::open(block).map_err(damaged)?;
+    write_filter_alone(path, |out| out.write_all(block))
 }
 
-fn write_filter_parts(path: &Path, parts: &[&[u8]]) -> Result<u64, TableError> {
+fn write_filter_alone(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<u64, TableError> {
     let mut file = AtomicFile::create(path)?;
     file.write(&encode_header())?;
-    let filter = write_filter(&mut file, parts)?;
+    let filter = write_filter(&mut file, write)?;
     let properties = Properties { writer: properties::writer(), ..Properties::default() };
     let properties = write_sealed(&mut file, properties.encode(false), BlockType::Properties)?;
     file.write(&Footer { filter, properties, ..Footer::default() }.encode())?;

@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use bloomline::hash::{Hasher, KeyHash};
+use bloomline::filter::{Bloom, Schema};
+use bloomline::hash::{Hasher, Hashers, KeyHash};
+use bloomline::sizing::{BlockedParams, ClassicParams};
+use bloomline::{FilterBuilder, FilterReader, Membership, ScalableFilter};
 use clap::Args;
 use serde::Serialize;
 
@@ -12,21 +15,26 @@ use crate::exit::{Failure, Outcome};
 use crate::input::{LineArgs, Source};
 use crate::output::{bytes, count, percent, print_report};
 use crate::pipeline::hash_lines;
-use crate::sizing::{AnyFilter, FilterArgs};
+use crate::sizing::{FilterArgs, KindName, ScalableArgs, parse_keys};
 
 /// Build a filter file from a file of keys
 ///
 /// A regular file is read twice, once to count the keys and once to add them, in the memory of the filter and
-/// a few buffers. Standard input and pipes are read once, and take 8 more bytes for each key. The output appears
-/// whole or not at all, and is the same whatever the number of threads.
+/// a few buffers. Standard input and pipes are read once, and take 8 more bytes for each key. With --capacity,
+/// or --kind scalable, everything is read once and nothing but the filter is held. --kind compact takes 16 bytes
+/// for each key, whatever the input is. The output appears whole or not at all, and is the same whatever the
+/// number of threads.
 ///
 /// A file without keys gives a filter that calls every key absent. A key that comes twice is counted twice when
-/// the filter is sized.
+/// the filter is sized; only a compact filter and a scalable one take it for one.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:\n  \
     bloomline build keys.txt -o keys.blf\n  \
     bloomline build keys.txt -o keys.blf --fpp 0.001 --threads 2\n  \
+    bloomline build keys.txt -o small.blf --kind compact --threads 2\n  \
     cut -f1 table.tsv | bloomline build - -o keys.blf --bits-per-key 12.5\n  \
+    cut -f1 table.tsv | bloomline build - -o keys.blf --kind scalable --first-capacity 1e5\n  \
+    bloomline build keys.txt -o shard.blf --capacity 1e6    one of several filters to `merge`\n  \
     head -c 16 /dev/urandom > secret\n  \
     bloomline build keys.txt -o keyed.blf --hasher siphash-2-4 --key-file secret\n\n\
     JSON: {\"kind\",\"keys\",\"bits_per_key\",\"bytes\",\"expected_fpp\",\"seconds\"}; `keys` are the lines read, \
@@ -38,9 +46,18 @@ pub(super) struct Build {
     /// The filter file to write
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
+    /// The kind of filter
+    #[arg(long, value_enum, default_value = "blocked")]
+    kind: KindName,
     #[command(flatten)]
     filter: FilterArgs,
-    /// Threads: one adds, the others read and hash
+    /// Size the filter for N keys, not for those that are read: filters that are to be merged must be of one size.
+    /// More keys than that are taken, at a higher rate
+    #[arg(long, value_name = "N", value_parser = parse_keys)]
+    capacity: Option<u64>,
+    #[command(flatten)]
+    scalable: ScalableArgs,
+    /// Threads: one adds, the others read and hash; a compact filter is then solved by all
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: u16,
     #[command(flatten)]
@@ -61,35 +78,61 @@ struct Report {
     seconds: f64,
 }
 
+/// A filter, and what the report says of it.
+struct Built {
+    filter: Box<dyn Membership>,
+    bits: u64,
+    keys: u64,
+}
+
 impl Build {
     pub(super) fn run(self) -> Result<Outcome, Failure> {
         let started = Instant::now();
-        let hasher = self.filter.hasher()?;
+        if self.kind != KindName::Scalable {
+            self.scalable.refuse_if_given()?;
+        }
         container::check_output(&self.output)?;
         self.keys.refuse_as_output(&self.output)?;
-        let (filter, keys) =
-            if self.keys.is_regular_file() { self.in_two_passes(hasher)? } else { self.in_one_pass(hasher)? };
-        let file_bytes = container::write_filter(&self.output, &filter)?;
+        let built = match self.kind {
+            KindName::Blocked => self.fixed::<BlockedParams>()?,
+            KindName::Classic => self.fixed::<ClassicParams>()?,
+            KindName::Compact => self.compact()?,
+            KindName::Scalable => self.scalable()?,
+        };
+        let file_bytes = container::write_filter(&self.output, &*built.filter)?;
         let report = Report {
-            kind: self.filter.kind.kind().name(),
-            keys,
-            bits_per_key: if keys == 0 { 0.0 } else { filter.bits() as f64 / keys as f64 },
+            kind: self.kind.kind().name(),
+            keys: built.keys,
+            bits_per_key: if built.keys == 0 { 0.0 } else { built.bits as f64 / built.keys as f64 },
             bytes: file_bytes,
-            expected_fpp: filter.expected_fpp(),
+            expected_fpp: built.filter.expected_fpp_from_fill(),
             seconds: started.elapsed().as_secs_f64(),
         };
         print_report(self.json, &report, |report, out| out.text(self.sentence(report)))?;
         Ok(Outcome::Success)
     }
 
+    /// A Bloom filter of fixed size, for as many keys as the input turns out to have unless --capacity says.
+    fn fixed<P: Schema + 'static>(&self) -> Result<Built, Failure> {
+        self.filter.options(P::KIND)?;
+        let hasher = self.filter.hasher()?;
+        let (filter, keys) = match self.capacity {
+            Some(capacity) => {
+                let mut filter = self.empty::<P>(capacity, &hasher)?;
+                let keys = self.add_all(&hasher, |hashes| filter.add_hashes(hashes))?;
+                (filter, keys)
+            }
+            None if self.keys.is_regular_file() => self.in_two_passes::<P>(&hasher)?,
+            None => self.in_one_pass::<P>(&hasher)?,
+        };
+        Ok(Built { bits: filter.params().bits(), filter: Box::new(filter), keys })
+    }
+
     /// Counts, makes a filter that fits, adds.
-    fn in_two_passes(&self, hasher: Hasher) -> Result<(AnyFilter, u64), Failure> {
+    fn in_two_passes<P: Schema>(&self, hasher: &Hasher) -> Result<(Bloom<P>, u64), Failure> {
         let keys = self.keys.open("counting keys")?.count()?;
-        let mut filter = self.filter.filter(keys, hasher.clone())?;
-        let added = self.hash_all("adding keys", &hasher, |hashes| {
-            filter.add_hashes(hashes);
-            Ok(())
-        })?;
+        let mut filter = self.empty::<P>(keys, hasher)?;
+        let added = self.add_all(hasher, |hashes| filter.add_hashes(hashes))?;
         if added != keys {
             let problem = format!("changed while it was read: {keys} keys at first, then {added}");
             return Err(Failure::input(&self.keys, problem));
@@ -98,18 +141,68 @@ impl Build {
     }
 
     /// Collects hashes until the number of keys is known.
-    fn in_one_pass(&self, hasher: Hasher) -> Result<(AnyFilter, u64), Failure> {
+    fn in_one_pass<P: Schema>(&self, hasher: &Hasher) -> Result<(Bloom<P>, u64), Failure> {
         let mut hashes: Vec<KeyHash> = Vec::new();
-        let keys = self.hash_all("reading keys", &hasher, |more| {
+        let keys = self.hash_all("reading keys", hasher, |more| {
             hashes
                 .try_reserve(more.len())
                 .map_err(|_| Failure::input(&self.keys, "no memory for the hashes of so many keys"))?;
             hashes.extend_from_slice(more);
             Ok(())
         })?;
-        let mut filter = self.filter.filter(keys, hasher)?;
+        let mut filter = self.empty::<P>(keys, hasher)?;
         filter.add_hashes(&hashes);
         Ok((filter, keys))
+    }
+
+    fn empty<P: Schema>(&self, keys: u64, hasher: &Hasher) -> Result<Bloom<P>, Failure> {
+        let params = self.filter.params::<P>(keys)?;
+        Bloom::with_hasher(params, hasher.clone()).map_err(|error| self.filter.refuse(error))
+    }
+
+    /// A compact filter, solved when all keys are known.
+    fn compact(&self) -> Result<Built, Failure> {
+        if self.capacity.is_some() {
+            return Err(Failure::input("--capacity", "a compact filter has the size of its keys"));
+        }
+        let options = self.filter.options(self.kind.kind())?;
+        let mut builder = FilterBuilder::new(options.threads(self.threads.into()));
+        let hasher = builder.hasher().clone();
+        let keys = self.hash_all("reading keys", &hasher, |hashes| {
+            hashes.iter().for_each(|&hash| builder.add_hash(hash));
+            Ok(())
+        })?;
+        let block = builder.finish().map_err(|error| self.filter.refuse(error))?;
+        let filter = FilterReader::open_unverified(block, &Hashers::new().with_application(hasher))
+            .map_err(|error| Failure::input("filter", error))?;
+        Ok(Built { bits: filter.header().bits, filter: Box::new(filter), keys })
+    }
+
+    /// A filter that grows while it is filled.
+    fn scalable(&self) -> Result<Built, Failure> {
+        if self.capacity.is_some() {
+            return Err(Failure::input("--capacity", "a scalable filter grows, expected --first-capacity"));
+        }
+        self.filter.load.refuse_if_given()?;
+        let params = self.scalable.params(self.filter.budget)?;
+        let hasher = self.filter.hasher()?;
+        let mut filter = ScalableFilter::<BlockedParams>::with_hasher(params, hasher.clone())
+            .map_err(|error| self.filter.refuse(error))?;
+        let keys = self.add_all(&hasher, |hashes| filter.add_hashes(hashes))?;
+        if let Some(error) = filter.growth_failure() {
+            let layers = filter.layers().len();
+            let problem = format!("too small: the filter could not grow past {layers} layers: {error}");
+            return Err(Failure::input("--first-capacity", problem));
+        }
+        Ok(Built { bits: filter.bytes() as u64 * 8, filter: Box::new(filter), keys })
+    }
+
+    /// Hands the hashes of all keys to a filter, and returns the number of keys.
+    fn add_all(&self, hasher: &Hasher, mut add: impl FnMut(&[KeyHash]) -> u64) -> Result<u64, Failure> {
+        self.hash_all("adding keys", hasher, |hashes| {
+            add(hashes);
+            Ok(())
+        })
     }
 
     fn hash_all(

@@ -4,7 +4,10 @@ use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher as _};
 use std::path::PathBuf;
 
-use bloomline::FilterReader;
+use bloomline::filter::FilterBlock;
+use bloomline::format::{Container, Kind};
+use bloomline::hash::Hashers;
+use bloomline::{FilterReader, TableReader};
 use clap::Args;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -19,17 +22,21 @@ use crate::output::{Output, bytes, count, json_bytes, percent, print_report, quo
 ///
 /// The rate is given by theory for the keys that were counted, and by the bits that are really set; with
 /// --measure also as measured on random keys. A rate by fill far above the one that was asked for means a filter
-/// with more keys than it was made for.
+/// with more keys than it was made for. The secret key of siphash-2-4 is needed only to --measure.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:\n  \
     bloomline inspect keys.blf\n  \
     bloomline inspect keys.blf --measure\n  \
     bloomline inspect pairs.blt --json | jq .filter.expected_fpp\n\n\
-    JSON: {\"file\",\"type\",\"bytes\",\"writer\",\"filter\",\"table\"}; `filter` (null where there is \
-    none) is {\"kind\",\"keys\",\"probes\",\"bits\",\"bits_per_key\",\"fill\",\"expected_fpp\",\
-    \"expected_fpp_from_fill\",\"measured_fpp\",\"measured_with\",\"hasher\",\"hasher_id\",\"seed\",\"hasher_check\"}, `table` (null for a \
-    filter file) is {\"entries\",\"key_bytes\",\"value_bytes\",\"first_key\",\"last_key\"}, where keys that are not UTF-8 \
-    come as \"first_key_hex\" and \"last_key_hex\".")]
+    JSON: {\"file\",\"type\",\"bytes\",\"writer\",\"filter\",\"filter_error\",\"table\"}; `filter` (null where \
+    there is none) is {\"kind\",\"keys\",\"probes\",\"bits\",\"bits_per_key\",\"fill\",\"expected_fpp\",\
+    \"expected_fpp_from_fill\",\"measured_fpp\",\"measured_with\",\"hasher\",\"hasher_id\",\"seed\",\"hasher_check\",\
+    \"compact\",\"scalable\"}, where `probes` and `fill` are null for kinds without; `compact` (null for other \
+    kinds) is {\"fingerprint_bits\",\"layers\"}, `scalable` {\"first_capacity\",\"target_fpp\",\"growth\",\
+    \"tightening\",\"layers\":[{\"kind\",\"capacity\",\"keys\",\"probes\",\"bits\"}, ...]}; `filter_error` says what is \
+    wrong with a filter that --no-verify let through; `table` (null for a filter file) is {\"entries\",\
+    \"key_bytes\",\"value_bytes\",\"first_key\",\"last_key\"}, where keys that are not UTF-8 come as \
+    \"first_key_hex\" and \"last_key_hex\".")]
 pub(super) struct Inspect {
     /// The filter or table file
     file: PathBuf,
@@ -53,6 +60,7 @@ struct Report {
     bytes: u64,
     writer: String,
     filter: Option<FilterReport>,
+    filter_error: Option<String>,
     table: Option<TableReport>,
 }
 
@@ -60,10 +68,10 @@ struct Report {
 struct FilterReport {
     kind: &'static str,
     keys: u64,
-    probes: u8,
+    probes: Option<u8>,
     bits: u64,
     bits_per_key: f64,
-    fill: f64,
+    fill: Option<f64>,
     expected_fpp: f64,
     expected_fpp_from_fill: f64,
     measured_fpp: Option<f64>,
@@ -72,6 +80,32 @@ struct FilterReport {
     hasher_id: u16,
     seed: u64,
     hasher_check: u32,
+    compact: Option<CompactReport>,
+    scalable: Option<ScalableReport>,
+}
+
+#[derive(Serialize)]
+struct CompactReport {
+    fingerprint_bits: u8,
+    layers: usize,
+}
+
+#[derive(Serialize)]
+struct ScalableReport {
+    first_capacity: u64,
+    target_fpp: f64,
+    growth: u8,
+    tightening: f64,
+    layers: Vec<LayerReport>,
+}
+
+#[derive(Serialize)]
+struct LayerReport {
+    kind: &'static str,
+    capacity: u64,
+    keys: u64,
+    probes: u8,
+    bits: u64,
 }
 
 struct TableReport {
@@ -102,14 +136,21 @@ impl Serialize for TableReport {
 
 impl Inspect {
     pub(super) fn run(self) -> Result<Outcome, Failure> {
-        let table = container::open(&self.file, &self.secret.hashers()?, self.check)?;
+        let hashers = self.secret.hashers()?;
+        let table = container::open_to_inspect(&self.file, &hashers, self.check)?;
         let properties = table.properties();
+        let (filter, filter_error) = match table.filter_block() {
+            Ok(Some(block)) => (Some(self.filter_report(&table, block, &hashers)?), None),
+            Ok(None) => (None, None),
+            Err(fault) => (None, Some(fault.to_string())),
+        };
         let report = Report {
             file: self.file.display().to_string(),
             r#type: if table.is_filter_only() { "filter" } else { "table" },
             bytes: table.file_bytes(),
             writer: properties.writer.clone(),
-            filter: table.filter().map(|filter| FilterReport::of(filter, self.measure)),
+            filter,
+            filter_error,
             table: (!table.is_filter_only()).then(|| TableReport {
                 entries: properties.entries,
                 key_bytes: properties.key_bytes,
@@ -121,28 +162,127 @@ impl Inspect {
         print_report(self.json, &report, Report::print)?;
         Ok(Outcome::Success)
     }
+
+    fn filter_report<B: AsRef<[u8]> + Clone>(
+        &self,
+        table: &TableReader,
+        block: &FilterBlock<B>,
+        hashers: &Hashers,
+    ) -> Result<FilterReport, Failure> {
+        let mut report = FilterReport::of(block);
+        if let Some(sample) = self.measure {
+            let filter = block.clone().with_hasher(hashers);
+            let filter = filter.map_err(|fault| container::filter_failure(table, fault))?;
+            report.measured_fpp = Some(measure_fpp(&filter, sample));
+            report.measured_with = Some(sample);
+        }
+        Ok(report)
+    }
 }
 
 impl FilterReport {
-    fn of<B: AsRef<[u8]>>(filter: &FilterReader<B>, measure: Option<u64>) -> Self {
-        let header = filter.header();
-        let keys = filter.count();
+    fn of<B: AsRef<[u8]>>(block: &FilterBlock<B>) -> Self {
+        let header = block.header();
+        let (keys, container, layout) = (header.count, block.container(), block.compact_layout());
+        let scalable = container.map(ScalableReport::of);
+        // The directory of a scalable filter is left out.
+        let bits = scalable.as_ref().map_or(header.bits, ScalableReport::bits);
+        let is_bloom = matches!(block.kind(), Kind::Classic | Kind::Blocked);
         Self {
-            kind: filter.kind().name(),
+            kind: block.kind().name(),
             keys,
-            probes: header.probes,
-            bits: header.bits,
-            bits_per_key: if keys == 0 { 0.0 } else { header.bits as f64 / keys as f64 },
-            fill: filter.fill(),
-            expected_fpp: filter.expected_fpp(),
-            expected_fpp_from_fill: filter.expected_fpp_from_fill(),
-            measured_fpp: measure.map(|sample| measure_fpp(filter, sample)),
-            measured_with: measure,
+            probes: is_bloom.then_some(header.probes),
+            bits,
+            bits_per_key: if keys == 0 { 0.0 } else { bits as f64 / keys as f64 },
+            fill: (block.kind() != Kind::Compact).then(|| block.fill()),
+            expected_fpp: block.expected_fpp(),
+            expected_fpp_from_fill: block.expected_fpp_from_fill(),
+            measured_fpp: None,
+            measured_with: None,
             hasher: header.hasher.id.to_string(),
             hasher_id: header.hasher.id.get(),
             seed: header.hasher.seed,
             hasher_check: header.hasher.check,
+            compact: layout.map(|layout| CompactReport {
+                fingerprint_bits: layout.fingerprint_bits(),
+                layers: layout.layers(),
+            }),
+            scalable,
         }
+    }
+
+    fn print(&self, mut row: impl FnMut(&str, String) -> Result<(), Failure>) -> Result<(), Failure> {
+        let kind = match (self.probes, &self.compact, &self.scalable) {
+            (Some(probes), _, _) => format!("{}, {probes} probes", self.kind),
+            (_, Some(compact), _) => {
+                let CompactReport { fingerprint_bits, layers } = compact;
+                format!("{}, {fingerprint_bits} fingerprint bits, {layers} layers", self.kind)
+            }
+            (_, _, Some(scalable)) => format!(
+                "{}, first capacity {}, rate {}, growth {}, tightening {}",
+                self.kind,
+                count(scalable.first_capacity),
+                percent(scalable.target_fpp),
+                scalable.growth,
+                scalable.tightening
+            ),
+            _ => self.kind.to_owned(),
+        };
+        row("kind", kind)?;
+        for (number, layer) in self.scalable.iter().flat_map(|scalable| &scalable.layers).enumerate() {
+            let name = if number == 0 { "layers, oldest" } else { "" };
+            row(
+                name,
+                format!(
+                    "{}, {} probes, {} of {} keys, {} bits",
+                    layer.kind,
+                    layer.probes,
+                    count(layer.keys),
+                    count(layer.capacity),
+                    count(layer.bits)
+                ),
+            )?;
+        }
+        row("hasher", format!("{}, seed {}, check {:#010x}", self.hasher, self.seed, self.hasher_check))?;
+        row("keys", format!("{}, as the filter counted them", count(self.keys)))?;
+        row("bits", format!("{}, {:.2} per key", count(self.bits), self.bits_per_key))?;
+        let by_keys = percent(self.expected_fpp);
+        match self.fill {
+            Some(fill) => {
+                row("fill", percent(fill))?;
+                let by_fill = percent(self.expected_fpp_from_fill);
+                row("expected rate", format!("{by_keys} by the keys, {by_fill} by the fill"))?;
+            }
+            None => row("expected rate", format!("{by_keys}, whatever the keys"))?,
+        }
+        if let (Some(rate), Some(sample)) = (self.measured_fpp, self.measured_with) {
+            row("measured rate", format!("{} of {} random keys", percent(rate), count(sample)))?;
+        }
+        Ok(())
+    }
+}
+
+impl ScalableReport {
+    fn of(container: &Container) -> Self {
+        let params = container.params;
+        let layers = (0..).zip(&container.layers).map(|(number, layer)| LayerReport {
+            kind: container.layer_kind.name(),
+            capacity: params.layer_capacity(number),
+            keys: layer.header.count,
+            probes: layer.header.probes,
+            bits: layer.header.bits,
+        });
+        Self {
+            first_capacity: params.first_capacity(),
+            target_fpp: params.fpp(),
+            growth: params.growth(),
+            tightening: params.tightening(),
+            layers: layers.collect(),
+        }
+    }
+
+    fn bits(&self) -> u64 {
+        self.layers.iter().map(|layer| layer.bits).sum()
     }
 }
 
@@ -184,28 +324,10 @@ impl Report {
                 row(name, key.as_deref().map_or_else(|| "none".to_owned(), quoted))?;
             }
         }
-        let Some(filter) = &self.filter else {
-            return row("filter", "none that can be used".to_owned());
-        };
-        row("kind", format!("{}, {} probes", filter.kind, filter.probes))?;
-        row(
-            "hasher",
-            format!("{}, seed {}, check {:#010x}", filter.hasher, filter.seed, filter.hasher_check),
-        )?;
-        row("keys", format!("{}, as the filter counted them", count(filter.keys)))?;
-        row("bits", format!("{}, {:.2} per key", count(filter.bits), filter.bits_per_key))?;
-        row("fill", percent(filter.fill))?;
-        row(
-            "expected rate",
-            format!(
-                "{} by the keys, {} by the fill",
-                percent(filter.expected_fpp),
-                percent(filter.expected_fpp_from_fill)
-            ),
-        )?;
-        if let (Some(rate), Some(sample)) = (filter.measured_fpp, filter.measured_with) {
-            row("measured rate", format!("{} of {} random keys", percent(rate), count(sample)))?;
+        match (&self.filter, &self.filter_error) {
+            (Some(filter), _) => filter.print(row),
+            (None, Some(error)) => row("filter", error.clone()),
+            (None, None) => row("filter", "none".to_owned()),
         }
-        Ok(())
     }
 }

@@ -5,6 +5,7 @@ mod completions;
 mod demo;
 mod get;
 mod inspect;
+mod merge;
 mod plan;
 mod query;
 mod table;
@@ -25,7 +26,7 @@ use crate::progress;
         A Bloom filter of a set of keys takes about 10 bits for each key, however long the keys are. It never \
         calls a key that was added absent; a key that was not added it calls \"maybe\" at a small rate that you \
         choose. `build` makes a filter from a file of keys, `query` asks it. `table` makes a sorted table of \
-        keys and values with a filter inside, `get` reads it.\n\n\
+        keys and values with a filter inside, `get` reads it. `merge` makes one filter of several.\n\n\
         Keys are lines, taken as bytes: any encoding, the line's LF is not part of the key, an empty line is \
         the empty key.",
     after_long_help = "Examples:\n  \
@@ -55,6 +56,7 @@ enum Command {
     Query(query::Query),
     Table(table::Table),
     Get(get::Get),
+    Merge(merge::Merge),
     Inspect(inspect::Inspect),
     Verify(verify::Verify),
     Plan(plan::Plan),
@@ -75,6 +77,7 @@ impl Cli {
             Command::Query(query) => query.run(),
             Command::Table(table) => table.run(),
             Command::Get(get) => get.run(),
+            Command::Merge(merge) => merge.run(),
             Command::Inspect(inspect) => inspect.run(),
             Command::Verify(verify) => verify.run(),
             Command::Plan(plan) => plan.run(),

@@ -14,7 +14,7 @@ use crate::input::{Chunk, LineArgs, Source};
 use crate::interrupt;
 use crate::output::{bytes, count, percent, print_report, quoted};
 use crate::progress::Progress;
-use crate::sizing::FilterArgs;
+use crate::sizing::{FilterArgs, SizedKind};
 use crate::sort::{Record, Sorter};
 
 /// Build a table file from lines of key, TAB, value
@@ -26,6 +26,7 @@ use crate::sort::{Record, Sorter};
 #[command(after_long_help = "Examples:\n  \
     bloomline table pairs.tsv -o pairs.blt\n  \
     bloomline table pairs.tsv -o pairs.blt --bits-per-key 16 --duplicates last\n  \
+    bloomline table pairs.tsv -o pairs.blt --kind compact --fpp 0.001\n  \
     awk -v OFS='\\t' '{print $1, NR}' access.log | bloomline table - -o log.blt --duplicates last\n\n\
     JSON: {\"entries\",\"bytes\",\"filter_bytes\",\"bits_per_key\",\"expected_fpp\",\"seconds\"}; `bytes` is the \
     size of the file.")]
@@ -35,6 +36,9 @@ pub(super) struct Table {
     /// The table file to write
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
+    /// The kind of filter
+    #[arg(long, value_enum, default_value = "blocked")]
+    kind: SizedKind,
     #[command(flatten)]
     filter: FilterArgs,
     /// What to do with a key that comes twice
@@ -72,7 +76,7 @@ struct Report {
 impl Table {
     pub(super) fn run(self) -> Result<Outcome, Failure> {
         let started = Instant::now();
-        let options = self.filter.options()?;
+        let options = self.filter.options(self.kind.kind())?;
         container::check_output(&self.output)?;
         self.pairs.refuse_as_output(&self.output)?;
         let sorted = self.read()?;
@@ -86,7 +90,7 @@ impl Table {
         sorted.finish(|record| {
             interrupt::check()?;
             let progress = progress.get_or_insert_with(|| Progress::new("writing table", Some(total)));
-            progress.advance(record.key.len() + record.value.len());
+            progress.advance((record.key.len() + record.value.len()) as u64);
             unique.take(record, &mut add)
         })?;
         drop(progress);
