@@ -1,32 +1,60 @@
 # `make` alone lists the targets.
 
-# RocksDB takes half an hour to compile: its target folder outlives this clone.
-ENGINE_TARGET ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/bloomline/target
-# Formatting, lints and documentation of the packages that need nothing but Rust and a C compiler.
+SHELL = /bin/bash
+CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/bloomline
 CORE = -p bloomline -p bloomline-cli
+# RocksDB takes half an hour to compile: in one profile only, in a folder that outlives this clone, with libclang
+# installed first where it is missing.
+ENGINE_TARGET ?= $(CACHE)/target
+ENGINE = env="$$(engines/rocksdb/ci/libclang.sh)" && eval "$$env" && CARGO_TARGET_DIR="$(ENGINE_TARGET)"
+ROCKSDB = --release --locked -p bloomline-rocksdb
+SIDE_BY_SIDE = --release --locked -p bloomline-side-by-side
 
-.PHONY: help demo test test-core lint lint-core bench doc
+.PHONY: help demo test test-core test-rocksdb stress loom lint lint-core lint-rocksdb bench bench-side-by-side \
+	bench-rocksdb asan
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
 
 demo: ## build a table from a real word list, look up present and absent keys, with the filter and without
 	cargo run --release --locked -q -p bloomline-cli -- demo
 
-test: test-core ## every test
+test: test-core test-rocksdb ## every test
 
-test-core: ## the tests of the library and the command
+test-core: ## the tests of the library and the command, for which Rust is enough
 	cargo test --locked $(CORE)
 
-lint: lint-core ## formatting, clippy and documentation, warnings denied
+test-rocksdb: ## the tests of the RocksDB plugin; the first time they compile RocksDB
+	$(ENGINE) cargo test $(ROCKSDB)
+
+stress: ## 60 million adds from more threads than cores
+	BLOOMLINE_STRESS_KEYS=15000000 cargo test --release --locked --test concurrent no_add_is_lost -- --nocapture
+
+loom: ## models of the concurrent filters, every order of their steps tried
+	RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom cargo test --release --locked --test loom
+
+asan: ## the tests of the RocksDB plugin under the address sanitizer; needs nightly Rust
+	$(ENGINE) cargo build $(ROCKSDB)
+	$(ENGINE) engines/rocksdb/ci/asan.sh
+
+lint: lint-core lint-rocksdb ## formatting, clippy and documentation, warnings denied
 
 lint-core:
 	cargo fmt --all --check
 	cargo clippy --locked $(CORE) --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked -p bloomline --no-deps
 
-bench: ## the Criterion benches
-	cargo bench --locked $(CORE)
+lint-rocksdb:
+	$(ENGINE) cargo clippy $(ROCKSDB) --all-targets -- -D warnings
+	$(ENGINE) RUSTDOCFLAGS="-D warnings" cargo doc $(ROCKSDB) --no-deps
 
-doc: ## the documentation of the library, in a browser
-	cargo doc --no-deps -p bloomline --open
+bench: ## the Criterion benches, then every filter side by side
+	cargo bench --locked $(CORE)
+	$(MAKE) bench-side-by-side
+
+bench-side-by-side: ## Bloomline, other crates and the limit of the memory, in one run
+	cargo run $(SIDE_BY_SIDE)
+
+bench-rocksdb: ## the plugin and RocksDB's own filters, as the crate compiles them and with -C target-cpu=native
+	$(ENGINE) cargo run $(ROCKSDB) --example bench-rocksdb
+	$(ENGINE)-native RUSTFLAGS="-Ctarget-cpu=native" cargo run $(ROCKSDB) --example bench-rocksdb
