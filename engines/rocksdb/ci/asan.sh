@@ -23,5 +23,5 @@ export BLOOMLINE_ROCKSDB_LIB_VERSION="$version"
 export BLOOMLINE_SHIM_SANITIZER=address
 export RUSTFLAGS="-Zsanitizer=address ${RUSTFLAGS:-}"
 export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_stack_use_after_return=1:strict_string_checks=1}"
-exec cargo +nightly test --release -p bloomline-rocksdb --lib --test suite --target "$host" \
+exec cargo +nightly test --release -p bloomline-rocksdb --lib --test suite --no-fail-fast --target "$host" \
     --target-dir "$target/asan" -- "$@"

@@ -40,8 +40,10 @@ pub(crate) fn guard<T>(fallback: T, f: impl FnOnce() -> T) -> T {
     match catch_unwind(AssertUnwindSafe(f)) {
         Ok(value) => value,
         Err(payload) => {
-            // The payload is the panicking code's: dropping it could panic again.
-            std::mem::forget(payload);
+            // Text, which nearly every panic carries, is freed. Dropping anything else could panic again.
+            if !payload.is::<&'static str>() && !payload.is::<String>() {
+                std::mem::forget(payload);
+            }
             fallback
         }
     }
