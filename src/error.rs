@@ -82,7 +82,7 @@ pub enum SizingError {
     },
     /// The false-positive rate is lower than the longest fingerprint of a compact filter gives.
     #[error(
-        "a false-positive rate of {target:e} is out of reach for a compact filter: the lowest is {floor:e}"
+        "a false-positive rate of {target:e} is out of reach for a compact filter: the lowest is {floor:.4e}"
     )]
     RateBelowFingerprints {
         /// The rate that was asked for.

@@ -19,7 +19,7 @@ pub(crate) enum KindName {
     Blocked,
     /// 3% smaller at a rate of 1%, 19% at 0.001%, and several times slower out of cache
     Classic,
-    /// 26% smaller at a rate of 1%, 37% at 0.001%; slower to build, and can't be merged
+    /// 26% smaller at a rate of 1%, 31% at 0.01%; slower to build, and can't be merged
     Compact,
     /// Grows with its input, so that its length need not be known; larger and slower than the others
     Scalable,

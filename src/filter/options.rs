@@ -169,3 +169,25 @@ impl LevelOptions {
         self.levels.get(level).unwrap_or(&self.last).as_ref()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The load once was set after the fingerprints had been chosen for another: at 80 keys per hundred slots the
+    /// filter took a quarter more than its budget.
+    #[test]
+    fn a_compact_filter_keeps_its_budget_of_bits_at_every_load() {
+        let options = FilterOptions::default().kind(Kind::Compact).budget(Budget::BitsPerKey(9.0));
+        for load in [80, 95, 110, 130] {
+            let (bytes, fpp) = options.clone().compact_load(load).estimate(100_000).unwrap();
+            let bits_per_key = bytes as f64 * 8.0 / 100_000.0;
+            assert!((7.5..=9.001).contains(&bits_per_key), "{load}: {bits_per_key}");
+            let estimate = options.clone().compact_load(load).compact_estimate(100_000).unwrap();
+            assert_eq!((estimate.bytes, estimate.fpp), (bytes, fpp));
+        }
+        let refused = options.clone().compact_load(80).budget(Budget::BitsPerKey(4.5)).estimate(100_000);
+        assert!(matches!(refused, Err(SizingError::BitsPerKeyTooFew { .. })), "{refused:?}");
+        assert!(options.budget(Budget::BitsPerKey(4.5)).estimate(100_000).is_ok());
+    }
+}

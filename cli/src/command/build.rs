@@ -34,7 +34,7 @@ use crate::sizing::{FilterArgs, KindName, ScalableArgs, parse_keys};
     bloomline build keys.txt -o small.blf --kind compact --threads 2\n  \
     cut -f1 table.tsv | bloomline build - -o keys.blf --bits-per-key 12.5\n  \
     cut -f1 table.tsv | bloomline build - -o keys.blf --kind scalable --first-capacity 1e5\n  \
-    bloomline build keys.txt -o shard.blf --capacity 1e6    one of several filters to `merge`\n  \
+    bloomline build keys.txt -o shard.blf --capacity 1e6\n  \
     head -c 16 /dev/urandom > secret\n  \
     bloomline build keys.txt -o keyed.blf --hasher siphash-2-4 --key-file secret\n\n\
     JSON: {\"kind\",\"keys\",\"bits_per_key\",\"bytes\",\"expected_fpp\",\"seconds\"}; `keys` are the lines read, \

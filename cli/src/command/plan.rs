@@ -138,7 +138,7 @@ impl Report {
                         plan.kind,
                         bytes(*size).to_string(),
                         percent(*expected_fpp),
-                        second_lines.map_or_else(|| "most".to_owned(), percent)
+                        second_lines.map_or_else(|| "50% or more".to_owned(), percent)
                     ))?;
                 }
                 Cost::Refused { error } => {

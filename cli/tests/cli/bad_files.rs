@@ -132,10 +132,12 @@ fn a_filter_that_was_made_with_a_hasher_of_another_program() {
         let crc = bloomline::format::crc32(&bytes[16..16 + 44]);
         bytes[16 + 44..16 + 48].copy_from_slice(&crc.to_le_bytes());
         folder.write("foreign", &bytes);
-        for reader in ["query {} keys", "inspect {}"] {
-            let run = folder.run(&reader.replace("{}", "foreign"));
-            run.fails(2, &format!("foreign: filter block: {needs}"));
+        for command in ["query foreign keys", "inspect foreign --measure", "merge foreign -o out"] {
+            folder.run(command).fails(2, &format!("foreign: filter block: {needs}"));
         }
+        // Looking at it takes no hasher.
+        let report = folder.run("inspect foreign --json").json();
+        assert_eq!((&report["filter"]["hasher_id"], &report["filter"]["keys"]), (&id.into(), &2.into()));
         // Its checksums hold, which is all that verify promises.
         folder.ok("verify foreign");
     }

@@ -7,7 +7,9 @@ fn every_shell_has_a_script_that_knows_commands_and_flags() {
     let folder = Folder::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = folder.ok(&format!("completions {shell}"));
-        for word in ["bloomline", "inspect", "bits-per-key", "murmur3-x64-128"] {
+        for word in
+            ["bloomline", "inspect", "merge", "bits-per-key", "compact-load", "scalable", "murmur3-x64-128"]
+        {
             assert!(script.contains(word), "{word} is not in the script of {shell}");
         }
     }

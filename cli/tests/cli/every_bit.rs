@@ -24,6 +24,20 @@ fn of_a_filter_file() {
 }
 
 #[test]
+fn of_a_compact_filter_file() {
+    let folder = Folder::with_keys(&["apple", "pear"]);
+    folder.ok("build keys -o filter --kind compact");
+    every_bit(&folder, "filter");
+}
+
+#[test]
+fn of_a_scalable_filter_file() {
+    let folder = Folder::with_keys(&["apple", "pear"]);
+    folder.ok("build keys -o filter --kind scalable --first-capacity 2");
+    every_bit(&folder, "filter");
+}
+
+#[test]
 fn of_a_table_file() {
     let folder = Folder::new();
     folder.write("pairs", "a\t1\nb\t2\n");

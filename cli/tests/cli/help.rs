@@ -2,8 +2,8 @@
 
 use crate::support::Folder;
 
-const COMMANDS: [&str; 9] =
-    ["build", "query", "table", "get", "inspect", "verify", "plan", "demo", "completions"];
+const COMMANDS: [&str; 10] =
+    ["build", "query", "table", "get", "merge", "inspect", "verify", "plan", "demo", "completions"];
 
 #[test]
 fn every_command_has_examples_and_says_what_its_json_holds() {
@@ -42,6 +42,9 @@ fn the_examples_work() {
     folder.write("pairs.tsv", "apple\t1\npear\t2\n");
     folder.write("access.log", "10.0.0.1 GET\n10.0.0.2 GET\n10.0.0.1 PUT\n");
     folder.ok("build keys.txt -o keys.blf");
+    for day in ["monday", "tuesday", "shard-1", "shard-2"] {
+        folder.ok(&format!("build keys.txt -o {day}.blf --capacity 100"));
+    }
     folder.ok("table pairs.tsv -o pairs.blt");
     let path = std::env::var("PATH").unwrap();
     let program_folder = crate::support::program().parent().unwrap();
@@ -65,5 +68,5 @@ fn the_examples_work() {
             tried += 1;
         }
     }
-    assert!(tried >= 15, "only {tried} examples");
+    assert!(tried >= 22, "only {tried} examples");
 }

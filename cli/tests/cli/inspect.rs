@@ -8,14 +8,16 @@ fn a_filter_file() {
     folder.write("keys", (0..20_000).map(|number| format!("key {number}\n")).collect::<String>());
     folder.ok("build keys -o filter --bits-per-key 10 --seed 42");
     let report = folder.run("inspect filter --measure=200000 --json").json();
-    assert_eq!(fields(&report), ["bytes", "file", "filter", "table", "type", "writer"]);
-    assert_eq!((&report["type"], &report["table"]), (&"filter".into(), &serde_json::Value::Null));
+    assert_eq!(fields(&report), ["bytes", "file", "filter", "filter_error", "table", "type", "writer"]);
+    assert_eq!(report["type"], "filter");
+    assert!(report["table"].is_null() && report["filter_error"].is_null());
     let filter = &report["filter"];
     assert_eq!(
         fields(filter),
         [
             "bits",
             "bits_per_key",
+            "compact",
             "expected_fpp",
             "expected_fpp_from_fill",
             "fill",
@@ -27,6 +29,7 @@ fn a_filter_file() {
             "measured_fpp",
             "measured_with",
             "probes",
+            "scalable",
             "seed",
         ]
     );
@@ -83,4 +86,27 @@ fn the_text_has_what_the_json_has() {
         ["file", "type", "size", "kind", "hasher", "keys", "bits", "fill", "expected rate", "measured rate"]
     );
     assert!(text.contains("of 1,000,000 random keys"));
+}
+
+#[test]
+fn a_damaged_filter_of_a_table_is_called_damaged_and_not_absent() {
+    let folder = Folder::new();
+    folder.write("pairs", "apple\tred\n");
+    folder.ok("table pairs -o table");
+    let mut bytes = folder.read("table");
+    let block = bytes.windows(4).position(|bytes| bytes == b"\x89BLF").unwrap();
+    bytes[block + 20] ^= 1;
+    folder.write("damaged", &bytes);
+    folder
+        .run("inspect damaged")
+        .fails_saying(3, &["damaged: filter block: damaged header: its CRC32 is 0x"]);
+    let report = folder.run("inspect damaged --no-verify --json").json();
+    assert!(report["filter"].is_null() && report["table"]["entries"] == 1);
+    assert!(report["filter_error"].as_str().unwrap().starts_with("damaged header: its CRC32 is 0x"));
+    let text = folder.ok("inspect damaged --no-verify");
+    assert!(text.contains("\nfilter          damaged header: its CRC32 is 0x"), "{text}");
+    // Asking it is another matter; looking keys up goes by the index.
+    folder.write("keys", "apple\n");
+    folder.run("query damaged keys --no-verify").fails_saying(3, &["damaged: filter block: damaged header"]);
+    assert_eq!(folder.ok("get damaged keys --no-verify"), "apple\tred\n");
 }

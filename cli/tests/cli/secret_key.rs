@@ -31,15 +31,20 @@ fn sixteen_bytes_and_their_digits_are_the_same_key() {
 #[test]
 fn a_missing_or_wrong_key_is_named() {
     let folder = folder();
-    for command in ["query filter keys", "inspect filter"] {
+    for command in ["query filter keys", "inspect filter --measure"] {
         folder
             .run(command)
             .fails(2, "filter: filter block: needs the secret key of siphash-2-4 (id 4), and none was given");
+    }
+    for command in ["query filter keys", "inspect filter", "inspect filter --measure"] {
         folder
             .run(&format!("{command} --key-file other"))
             .fails_saying(2, &["filter: filter block: needs another secret key of siphash-2-4 (id 4)"]);
     }
-    // Checksums need no key.
+    // Header, fill and checksums need no key.
+    let text = folder.ok("inspect filter");
+    assert!(text.contains("\nhasher          siphash-2-4 (id 4), seed 0, check 0x"), "{text}");
+    assert_eq!(text, folder.ok("inspect filter --key-file raw"));
     folder.ok("verify filter");
     folder.ok("verify filter --key-file raw");
 }
