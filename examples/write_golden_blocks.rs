@@ -20,14 +20,11 @@ use bloomline::filter::open_any;
 fn main() -> Result<(), Box<dyn Error>> {
     let folder: PathBuf = std::env::args_os().nth(1).ok_or("name the folder to write to")?.into();
     fs::create_dir_all(&folder)?;
-    for (name, mut filter) in recipe::filters() {
-        for i in 0..recipe::KEYS {
-            filter.add(&recipe::key(i));
-        }
+    for (name, block) in recipe::blocks() {
+        let opened = open_any(&block, &recipe::hashers())?;
+        let filter = opened.membership();
         let absent = recipe::KEYS..recipe::KEYS + recipe::ABSENT;
         let positives = absent.filter(|&i| filter.might_contain(&recipe::key(i))).count();
-        let block = filter.encode();
-        open_any(&block, &recipe::hashers())?;
         match File::create_new(folder.join(&name)) {
             Ok(mut file) => {
                 file.write_all(&block)?;
