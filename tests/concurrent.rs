@@ -1,7 +1,7 @@
 //! Concurrent filters under more threads than there are cores. The exhaustive side of this is `tests/loom.rs`;
 //! here are real machines, sizes and growth.
 //!
-//! `cargo test --release --test concurrent -- --ignored` runs the stress of 60 million adds.
+//! `make stress` runs the stress of 60 million adds.
 
 #![expect(clippy::cast_possible_truncation, reason = "numbers of keys that are in memory")]
 
