@@ -65,15 +65,9 @@ pub fn lines_of(bytes: &[u8]) -> Option<&[LineBytes]> {
     bytemuck::try_cast_slice(bytes).ok()
 }
 
-/// Asks the CPU to bring a line near, ahead of its use. Never faults, changes nothing.
+/// Asks the CPU to bring line `index` near, ahead of its use. Never faults, whatever the index; changes nothing.
 #[inline(always)]
-pub(crate) fn prefetch<L: ReadLine>(line: &L) {
-    prefetch_at(std::slice::from_ref(line), 0);
-}
-
-/// [`prefetch`] for line `index`, which need not exist: no check stands in the way of a hint.
-#[inline(always)]
-pub(crate) fn prefetch_at<L: ReadLine>(lines: &[L], index: usize) {
+pub(crate) fn prefetch<L: ReadLine>(lines: &[L], index: usize) {
     #[cfg(target_arch = "x86_64")]
     #[expect(unsafe_code, reason = "the prefetch intrinsic takes a pointer")]
     // SAFETY: a prefetch is a hint that can't fault, at any address.

@@ -19,7 +19,7 @@ use super::batch::fetch_ahead;
 use super::kernel::{Backend, add_shared};
 use super::{Probe, ones};
 use crate::hash::KeyHash;
-use crate::line::{AtomicLine, LINE_BITS, LineBytes, ReadLine, prefetch_at};
+use crate::line::{AtomicLine, LINE_BITS, LineBytes, ReadLine, prefetch};
 use crate::sizing::BlockedParams;
 
 /// The number of the hash's line among `lines` (at most 2³²).
@@ -105,7 +105,7 @@ impl Probe for BlockedParams {
         fetch_ahead(
             &mut new,
             hashes,
-            |_, hash| prefetch_at(lines, line_index(hash, lines.len())),
+            |_, hash| prefetch(lines, line_index(hash, lines.len())),
             |new, hash| *new += u64::from(self.add_shared(lines, hash)),
         );
         new

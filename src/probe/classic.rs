@@ -20,7 +20,7 @@ use super::batch::{answer_ahead, fetch_ahead};
 use super::kernel::Backend;
 use super::{Probe, ones};
 use crate::hash::KeyHash;
-use crate::line::{AtomicLine, LINE_BITS, LineBytes, ReadLine, prefetch_at};
+use crate::line::{AtomicLine, LINE_BITS, LineBytes, ReadLine, prefetch};
 use crate::sizing::ClassicParams;
 
 /// 2⁶⁴ divided by the golden ratio, odd.
@@ -92,7 +92,7 @@ impl Walk {
     #[inline(always)]
     fn fetch<L: ReadLine>(&mut self, lines: &[L], probes: u8) {
         for _ in 0..probes {
-            prefetch_at(lines, self.next().0);
+            prefetch(lines, self.next().0);
         }
     }
 }

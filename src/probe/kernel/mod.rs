@@ -15,7 +15,7 @@ pub(super) use scalar::add_shared;
 use super::batch::{answer_ahead, fetch_ahead};
 use super::blocked::{line_index, probe_seed};
 use crate::hash::KeyHash;
-use crate::line::{LineBytes, ReadLine, prefetch_at};
+use crate::line::{LineBytes, ReadLine, prefetch};
 
 /// A set of kernels that this CPU can run.
 ///
@@ -146,7 +146,7 @@ fn test_batch<L: ReadLine>(
     answer_ahead(
         hashes,
         answers,
-        |hash| prefetch_at(lines, line_index(hash, lines.len())),
+        |hash| prefetch(lines, line_index(hash, lines.len())),
         |hash| test(&lines[line_index(hash, lines.len())], probe_seed(hash)),
     );
 }
@@ -158,7 +158,7 @@ fn set_batch(lines: &mut [LineBytes], hashes: &[KeyHash], set: impl Fn(&mut Line
     fetch_ahead(
         lines,
         hashes,
-        |lines, hash| prefetch_at(lines, line_index(hash, lines.len())),
+        |lines, hash| prefetch(lines, line_index(hash, lines.len())),
         |lines, hash| {
             let index = line_index(hash, lines.len());
             new += u64::from(set(&mut lines[index], probe_seed(hash)));
