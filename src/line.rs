@@ -36,11 +36,12 @@ pub trait ReadLine {
     /// The bytes of the line. Where others write, each of its words is of some moment during the call.
     fn load(&self) -> LineBytes;
 
-    /// Whether bit `bit` is set: bit `bit` mod 8 of byte `bit` / 8.
+    /// A number of which the lowest bit is bit `bit` of the line: bit `bit` mod 8 of byte `bit` / 8. What its other
+    /// bits are is not said, so that several probes can be combined by AND and looked at once.
     ///
     /// # Panics
     /// Where `bit` is 512 or more.
-    fn has(&self, bit: usize) -> bool;
+    fn shifted(&self, bit: usize) -> u64;
 }
 
 impl ReadLine for LineBytes {
@@ -50,10 +51,10 @@ impl ReadLine for LineBytes {
     }
 
     #[inline(always)]
-    fn has(&self, bit: usize) -> bool {
+    fn shifted(&self, bit: usize) -> u64 {
         // By words of 64 bits: a shift by the low 6 bits of a number is one instruction, one by 3 bits is two.
         let words: &[[u8; 8]; LINE_BYTES / 8] = bytemuck::must_cast_ref(self);
-        u64::from_le_bytes(words[bit / 64]) >> (bit % 64) & 1 == 1
+        u64::from_le_bytes(words[bit / 64]) >> (bit % 64)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::compact::{CompactLayout, CompactView};
 use crate::error::FormatError;
 use crate::format::{self, Container, HEADER_BYTES, Header, Kind, Shape};
 use crate::hash::Hashers;
-use crate::line::{LineBytes, lines_of};
+use crate::line::{LINE_BYTES, LineBytes, lines_of};
 use crate::probe::Backend;
 
 /// A filter block, wherever its bytes lie, to look at: size, checksums, fill and rates need no hasher, and so no
@@ -209,7 +209,11 @@ impl<B: AsRef<[u8]>> FilterBlock<B> {
     /// The body as one Bloom filter.
     #[inline]
     pub(super) fn view(&self, params: BloomParams) -> View<'_> {
-        View { params, lines: self.lines(), backend: self.backend }
+        // By the number of lines that the parameters ask for, which opening has found to be the body's, and not by
+        // dividing its length again for each key.
+        let end = HEADER_BYTES.saturating_add(params.line_count().saturating_mul(LINE_BYTES));
+        let body = self.bytes.as_ref().get(HEADER_BYTES..end);
+        View { params, lines: body.and_then(lines_of).unwrap_or_default(), backend: self.backend }
     }
 
     /// The layers of a scalable filter with the keys that each claims, the newest and largest first.

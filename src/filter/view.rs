@@ -23,6 +23,16 @@ impl BloomParams {
             Shape::Empty | Shape::Compact(_) | Shape::Scalable => None,
         }
     }
+
+    /// Lines of the filter.
+    #[inline]
+    pub(super) fn line_count(self) -> usize {
+        let lines = match self {
+            Self::Classic(params) => params.line_count(),
+            Self::Blocked(params) => params.line_count(),
+        };
+        lines.unwrap_or(usize::MAX)
+    }
 }
 
 /// The lines of a Bloom filter, and what it takes to read them.

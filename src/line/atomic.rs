@@ -45,7 +45,7 @@ impl ReadLine for AtomicLine {
     }
 
     #[inline(always)]
-    fn has(&self, bit: usize) -> bool {
-        u64::from_le(self.words[bit / 64].load(Ordering::Relaxed)) >> (bit % 64) & 1 == 1
+    fn shifted(&self, bit: usize) -> u64 {
+        u64::from_le(self.words[bit / 64].load(Ordering::Relaxed)) >> (bit % 64)
     }
 }

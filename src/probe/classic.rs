@@ -26,6 +26,14 @@ use crate::sizing::ClassicParams;
 /// 2⁶⁴ divided by the golden ratio, odd.
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
+/// Probes that a lookup looks at together. Of absent keys one in eight has three ones, so after a round the way
+/// out is easily predicted, while a test of each probe mispredicts half of them: 14.5 ns against 8.5 in cache on an
+/// AMD EPYC. Rounds of 2, 4 or all probes take 10.2, 8.7 and 11.9.
+const ROUND: u8 = 3;
+
+/// Keys of a batch that go through the first round before the survivors go through the rest.
+const CHUNK: usize = 256;
+
 /// The bits of one hash in a filter of `bits` bits, probe after probe, without an end.
 #[derive(Clone)]
 struct Walk {
@@ -58,6 +66,34 @@ impl Walk {
         )]
         let bit = bit as usize;
         (bit / 512, bit % 512)
+    }
+
+    /// The walk after its next `probes` probes.
+    #[inline(always)]
+    fn skip(mut self, probes: u8) -> Self {
+        for _ in 0..probes {
+            self.next();
+        }
+        self
+    }
+
+    /// Whether the next `probes` bits are all set.
+    #[inline(always)]
+    fn test<L: ReadLine>(&mut self, lines: &[L], probes: u8) -> bool {
+        let mut all = 1;
+        for _ in 0..probes {
+            let (line, bit) = self.next();
+            all &= lines[line].shifted(bit);
+        }
+        all & 1 == 1
+    }
+
+    /// Asks for the lines of the next `probes` bits.
+    #[inline(always)]
+    fn fetch<L: ReadLine>(&mut self, lines: &[L], probes: u8) {
+        for _ in 0..probes {
+            prefetch(lines, self.next().0);
+        }
     }
 }
 
@@ -97,26 +133,49 @@ impl Probe for ClassicParams {
     #[inline]
     fn might_contain<L: ReadLine>(&self, _: Backend, lines: &[L], hash: KeyHash) -> bool {
         let mut walk = Walk::new(hash, (*self).bits());
-        (0..(*self).probes()).all(|_| {
-            let (line, bit) = walk.next();
-            lines[line].has(bit)
-        })
+        let mut left = (*self).probes();
+        while left > ROUND {
+            if !walk.test(lines, ROUND) {
+                return false;
+            }
+            left -= ROUND;
+        }
+        walk.test(lines, left)
     }
 
     fn might_contain_batch<L: ReadLine>(
         &self,
-        backend: Backend,
+        _: Backend,
         lines: &[L],
         hashes: &[KeyHash],
         answers: &mut [bool],
     ) {
         assert_eq!(hashes.len(), answers.len(), "as many answers as hashes");
-        answer_ahead(
-            hashes,
-            answers,
-            |hash| fetch_probes(*self, lines, hash),
-            |hash| self.might_contain(backend, lines, hash),
-        );
+        let mut survivors = [0; CHUNK];
+        for (hashes, answers) in hashes.chunks(CHUNK).zip(answers.chunks_mut(CHUNK)) {
+            let first = self.probes().min(ROUND);
+            answer_ahead(
+                hashes,
+                answers,
+                |hash| Walk::new(hash, self.bits()).fetch(lines, first),
+                |hash| Walk::new(hash, self.bits()).test(lines, first),
+            );
+            // Written at every step and kept where the answer was true: no branch that could be mispredicted.
+            let mut count = 0;
+            for (index, &answer) in answers.iter().enumerate() {
+                survivors[count] = index;
+                count += usize::from(answer);
+            }
+            let rest = self.probes() - first;
+            fetch_ahead(
+                answers,
+                &survivors[..count],
+                |_, index| Walk::new(hashes[index], self.bits()).skip(first).fetch(lines, rest),
+                |answers, index| {
+                    answers[index] = Walk::new(hashes[index], self.bits()).skip(first).test(lines, rest);
+                },
+            );
+        }
     }
 
     #[inline]
@@ -137,7 +196,7 @@ impl Probe for ClassicParams {
         fetch_ahead(
             lines,
             hashes,
-            |lines, hash| fetch_probes(*self, lines, hash),
+            |lines, hash| Walk::new(hash, self.bits()).fetch(lines, self.probes()),
             |lines, hash| new += u64::from(self.add(backend, lines, hash)),
         );
         new
@@ -159,18 +218,9 @@ impl Probe for ClassicParams {
         fetch_ahead(
             &mut new,
             hashes,
-            |_, hash| fetch_probes(*self, lines, hash),
+            |_, hash| Walk::new(hash, self.bits()).fetch(lines, self.probes()),
             |new, hash| *new += u64::from(self.add_shared(lines, hash)),
         );
         new
-    }
-}
-
-/// Asks for the line of each probe.
-#[inline(always)]
-fn fetch_probes(params: ClassicParams, lines: &[impl ReadLine], hash: KeyHash) {
-    let mut walk = Walk::new(hash, params.bits());
-    for _ in 0..params.probes() {
-        prefetch(lines, walk.next().0);
     }
 }

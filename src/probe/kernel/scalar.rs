@@ -18,12 +18,12 @@ const fn bit(x: u32) -> usize {
 #[inline(always)]
 pub(super) fn might_contain(line: &impl ReadLine, seed: u32, probes: u8) -> bool {
     let mut x = seed;
-    let mut all = true;
+    let mut all = 1;
     for _ in 0..probes {
-        all &= line.has(bit(x));
+        all &= line.shifted(bit(x));
         x = x.wrapping_mul(STEP);
     }
-    all
+    all & 1 == 1
 }
 
 /// Sets the `probes` bits of `seed`; true when one of them was not set.
