@@ -47,13 +47,14 @@ enum bl_open_kind : uint32_t {
   BL_OPEN_ROCKSDB = 2,    // a kind that RocksDB's own reader understands
 };
 
-// An open filter. Both functions may be called by many threads at once.
+// An open filter. Both probes may be called by many threads at once.
 struct bl_reader {
   // Whether the key with this hash may be present. On a panic: true.
   bool (*probe)(const void* state, uint64_t hash);
   // The same for n hashes, every out[i] written. On a panic: all true.
   void (*probe_batch)(const void* state, const uint64_t* hashes, size_t n,
                       bool* out);
+  void (*free)(void* state);
   void* state;
 };
 
@@ -94,7 +95,6 @@ struct bl_callbacks {
   // BL_OPEN_MAY_MATCH.
   uint32_t (*reader_open)(const void* policy, const uint8_t* block, size_t len,
                           bl_reader* out);
-  void (*reader_free)(void* state);
 };
 
 // ---- What Rust calls ----
@@ -107,6 +107,9 @@ struct rocksdb_t;
 // for the life of the process. False: the linked RocksDB is not the version
 // that the shim was compiled against; nothing else may then be called.
 bool bl_init(const bl_callbacks* callbacks);
+
+// RocksDB's 64-bit hash of a key, which Bloomline's filters are over.
+uint64_t bl_key_hash(const char* key, size_t len);
 
 enum bl_install_result : uint32_t {
   BL_INSTALLED = 0,

@@ -269,3 +269,7 @@ const Policy* AsBloomline(const rocksdb::FilterPolicy* policy) {
 }
 
 }  // namespace bloomline
+
+extern "C" uint64_t bl_key_hash(const char* key, size_t len) {
+  return GetSliceHash64(Slice(key, len));
+}

@@ -122,7 +122,7 @@ class BitsReader final : public rocksdb::FilterBitsReader {
  public:
   // Takes over `reader.state`.
   explicit BitsReader(const bl_reader& reader) : reader_(reader) {}
-  ~BitsReader() override { rust->reader_free(reader_.state); }
+  ~BitsReader() override { reader_.free(reader_.state); }
   BitsReader(const BitsReader&) = delete;
   BitsReader& operator=(const BitsReader&) = delete;
 

@@ -10,7 +10,6 @@
 #include "filter.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/table.h"
-#include "util/hash.h"
 
 using rocksdb::FilterBitsBuilder;
 using rocksdb::FilterBitsReader;
@@ -40,12 +39,6 @@ struct bl_test_key {
   const char* data;
   size_t size;
 };
-
-// RocksDB's key hash.
-uint64_t bl_test_hash(const uint8_t* key, size_t len) {
-  return rocksdb::GetSliceHash64(
-      Slice(reinterpret_cast<const char*>(key), len));
-}
 
 // A policy by its registered name and parameters, or null.
 TestPolicy* bl_test_policy_new(const char* id) {

@@ -2,10 +2,11 @@
 //!
 //! | trailer byte | meaning |
 //! |---|---|
-//! | 0 | marker: −1 blocked Bloom, −2 Ribbon, 1 to 127 the probes of a legacy Bloom filter, 0 and the other negatives reserved |
+//! | 0 | marker: −1 blocked Bloom, −2 Ribbon, 1 to 127 the probes of a legacy Bloom filter, 0 and the other negatives reserved, of which Bloomline's compact filter takes −77 |
 //! | 1 | of a Bloom block: implementation, 0 is `FastLocalBloom` |
 //! | 2 | of a Bloom block: probes in the low five bits, line size (0 is 64 bytes) in the high three |
 //! | 3, 4 | of a Bloom block: reserved, zero |
+//! | 1 to 4 | of a compact block: reserved, zero |
 //!
 //! (Source: `table/block_based/filter_policy.cc` of RocksDB 11.8.) [`classify`] recognises what
 //! it can prove and nothing else. Whatever it doesn't know is [`Kind::Unknown`], and a reader of
@@ -15,6 +16,7 @@
 use bloomline::line::{LINE_BYTES as LINE, LineBytes};
 
 use crate::blocked::{MAX_BYTES, PROBES};
+use crate::compact::{self, COMPACT_TRAILER, Described};
 
 /// Bytes of the trailer.
 pub(crate) const TRAILER: usize = 5;
@@ -33,6 +35,17 @@ pub enum Kind {
         /// Probes per key, 1 to 30.
         probes: u8,
     },
+    /// Bloomline's compact filter, which to a stock RocksDB means "may match".
+    Compact {
+        /// Distinct keys that it was built from.
+        keys: u64,
+        /// Number of lines, of all layers.
+        lines: u64,
+        /// Number of layers.
+        layers: usize,
+        /// Fingerprint bits of a key, 4 to 16: the false-positive rate is 2 to the power of minus this.
+        fingerprint_bits: u8,
+    },
     /// RocksDB's Ribbon.
     Ribbon {
         /// Blocks of 128 slots.
@@ -49,7 +62,8 @@ pub enum Kind {
     Unknown,
 }
 
-/// Recognises a block by its trailer and its length.
+/// Recognises a block by its trailer and its length, and a compact one by its checksums too, for which it reads all
+/// of it.
 #[must_use]
 pub fn classify(block: &[u8]) -> Kind {
     let Some((body, trailer)) = block.split_last_chunk::<TRAILER>() else {
@@ -63,6 +77,7 @@ pub fn classify(block: &[u8]) -> Kind {
         [MARKER_BLOOM, 0, probes, 0, 0] if PROBES.contains(&probes) && len.is_multiple_of(LINE as u64) => {
             Kind::Blocked { lines: len / LINE as u64, probes }
         }
+        COMPACT_TRAILER => compact(body),
         [MARKER_RIBBON, _seed, a, b, c] => ribbon(len, u32::from_le_bytes([a, b, c, 0])),
         // Cache lines of 64 bytes and others, each line a power of two: RocksDB's reader decides.
         [probes @ 1..=127, lines @ ..] if legacy_lines_fit(len, u32::from_le_bytes(lines)) => {
@@ -70,6 +85,13 @@ pub fn classify(block: &[u8]) -> Kind {
         }
         _ => Kind::Unknown,
     }
+}
+
+fn compact(body: &[u8]) -> Kind {
+    compact::describe(body).map_or(Kind::Unknown, |described| {
+        let Described { keys, lines, layers, fingerprint_bits } = described;
+        Kind::Compact { keys, lines, layers, fingerprint_bits }
+    })
 }
 
 /// A Ribbon block stores whole segments of 16 bytes: one column of 128 slots each.

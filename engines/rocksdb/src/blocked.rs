@@ -11,6 +11,10 @@ use bloomline::line::{LINE_BITS, LINE_BYTES, LineBytes};
 use bloomline::probe::{Backend, Probe};
 use bloomline::sizing::{BlockedParams, blocked_fpp};
 
+use crate::Error;
+use crate::policy::Blocked;
+use crate::reader::Filter;
+
 /// The most bytes that RocksDB's 32-bit lengths can express in whole lines.
 pub(crate) const MAX_BYTES: u64 = 0xffff_ffc0;
 
@@ -51,6 +55,16 @@ pub(crate) fn best(bits_per_key: f64) -> (f64, u8) {
     seen.into_iter().find(|(rate, _)| *rate <= lowest * AS_GOOD).unwrap_or((1.0, 1))
 }
 
+/// The blocked filter of the fewest bits per key whose rate is at most `rate`.
+pub(crate) fn at_rate(rate: f64) -> Result<Blocked, Error> {
+    let (mut low, mut high) = (1_000, 100_000);
+    while low < high {
+        let middle = u32::midpoint(low, high);
+        if best(f64::from(middle) / 1000.0).0 <= rate { high = middle } else { low = middle + 1 }
+    }
+    Blocked::new(f64::from(low) / 1000.0)
+}
+
 /// The lines and probes of one filter, and the code for this processor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kernel {
@@ -75,27 +89,27 @@ impl Kernel {
         self.params.fill_fpp(lines)
     }
 
-    /// Whether the key with this hash may be in the lines, which are as many as the kernel was made for.
-    #[inline]
-    pub(crate) fn might_contain(self, lines: &[LineBytes], hash: u64) -> bool {
-        self.params.might_contain(self.backend, lines, KeyHash::new(hash))
-    }
-
-    /// The same for a batch, with the lines fetched ahead. `out` is as long as `hashes`.
-    pub(crate) fn might_contain_batch(self, lines: &[LineBytes], hashes: &[u64], out: &mut [bool]) {
-        for (hashes, out) in hashes.chunks(BATCH).zip(out.chunks_mut(BATCH)) {
-            let mut batch = [KeyHash::new(0); BATCH];
-            let batch = key_hashes(hashes, &mut batch);
-            self.params.might_contain_batch(self.backend, lines, batch, out);
-        }
-    }
-
     /// Sets the bits of every hash, with the lines fetched ahead.
     pub(crate) fn add_all(self, lines: &mut [LineBytes], hashes: &[u64]) {
         let mut batch = [KeyHash::new(0); ADD_BATCH];
         for hashes in hashes.chunks(ADD_BATCH) {
             let batch = key_hashes(hashes, &mut batch);
             self.params.add_batch(self.backend, lines, batch);
+        }
+    }
+}
+
+impl Filter for Kernel {
+    #[inline]
+    fn might_contain(&self, lines: &[LineBytes], hash: u64) -> bool {
+        self.params.might_contain(self.backend, lines, KeyHash::new(hash))
+    }
+
+    fn might_contain_batch(&self, lines: &[LineBytes], hashes: &[u64], out: &mut [bool]) {
+        for (hashes, out) in hashes.chunks(BATCH).zip(out.chunks_mut(BATCH)) {
+            let mut batch = [KeyHash::new(0); BATCH];
+            let batch = key_hashes(hashes, &mut batch);
+            self.params.might_contain_batch(self.backend, lines, batch, out);
         }
     }
 }
@@ -107,7 +121,7 @@ const ADD_BATCH: usize = 1024;
 
 /// The hashes as the library's, in `buffer`, which is at least as long.
 #[inline(always)]
-fn key_hashes<'a>(hashes: &[u64], buffer: &'a mut [KeyHash]) -> &'a [KeyHash] {
+pub(crate) fn key_hashes<'a>(hashes: &[u64], buffer: &'a mut [KeyHash]) -> &'a [KeyHash] {
     for (slot, &hash) in buffer.iter_mut().zip(hashes) {
         *slot = KeyHash::new(hash);
     }

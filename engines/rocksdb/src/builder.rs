@@ -1,45 +1,84 @@
 //! Building one file's filters: the Rust half of the shim's `BitsBuilder`.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bloomline::line::LineBytes;
 
 use crate::block::{self, Kind, TRAILER};
 use crate::blocked::{self, Kernel};
+use crate::compact::{self, Built, Compact, Layers};
 use crate::counters::Meter;
 use crate::faults::{Fault, Stage};
 use crate::policy::Blocked;
+use crate::reader::Filter;
 use crate::relaxed;
+
+/// What a filter is to be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Format {
+    Blocked(Blocked),
+    Compact(Compact),
+}
+
+impl Format {
+    /// The format of a filter of so many keys: a compact policy's filters of few keys are blocked.
+    fn of(self, keys: u64) -> Self {
+        match self {
+            Self::Compact(compact) if keys < compact.least_keys() => Self::Blocked(compact.small()),
+            format => format,
+        }
+    }
+}
 
 /// The plan of a file's filters. The hashes stay with the shim.
 #[derive(Debug)]
 pub(crate) struct Builder {
-    params: Blocked,
+    format: Format,
     meter: Arc<Meter>,
     fault: Fault,
+    /// A compact filter between [`prepare`](Self::prepare), which must build it to know its length, and
+    /// [`write`](Self::write). A lock, because other threads ask for sizes meanwhile; only the builder's own takes it.
+    built: Mutex<Option<Built>>,
 }
 
 impl Builder {
-    pub(crate) fn new(params: Blocked, meter: Arc<Meter>, fault: Fault) -> Self {
-        Self { params, meter, fault }
+    pub(crate) fn new(format: Format, meter: Arc<Meter>, fault: Fault) -> Self {
+        Self { format, meter, fault, built: Mutex::default() }
     }
 
-    /// Bytes of a block of so many entries.
+    /// Bytes of a block of so many entries; of a compact one, about.
     pub(crate) fn space(&self, entries: usize) -> usize {
-        let bytes = blocked::bytes_for(entries as u64, self.params.millibits);
-        usize::try_from(bytes).map_or(usize::MAX, |bytes| bytes.saturating_add(TRAILER))
+        let bytes = match self.format.of(entries as u64) {
+            Format::Blocked(params) => {
+                blocked::bytes_for(entries as u64, params.millibits).saturating_add(TRAILER as u64)
+            }
+            Format::Compact(params) => params.space(entries as u64),
+        };
+        usize::try_from(bytes).unwrap_or(usize::MAX)
     }
 
     /// Entries that a block of so many bytes holds.
     pub(crate) fn entries(&self, bytes: usize) -> usize {
-        let body = bytes.saturating_sub(TRAILER) as u64;
-        usize::try_from(blocked::keys_for(body, self.params.millibits)).unwrap_or(usize::MAX)
+        let blocked =
+            |params: Blocked| blocked::keys_for(bytes.saturating_sub(TRAILER) as u64, params.millibits);
+        let entries = match self.format {
+            Format::Blocked(params) => blocked(params),
+            Format::Compact(params) => match params.entries(bytes as u64) {
+                entries if entries >= params.least_keys() => entries,
+                _ => blocked(params.small()).min(params.least_keys() - 1),
+            },
+        };
+        usize::try_from(entries).unwrap_or(usize::MAX)
     }
 
     /// The expected false-positive rate of so many entries in a block of so many bytes.
     pub(crate) fn rate(&self, entries: usize, bytes: usize) -> f64 {
+        let params = match self.format.of(entries as u64) {
+            Format::Blocked(params) => params,
+            Format::Compact(params) => return params.rate(),
+        };
         let lines = bytes.saturating_sub(TRAILER) / size_of::<LineBytes>();
-        match Kernel::new(lines as u64, self.params.probes) {
+        match Kernel::new(lines as u64, params.probes) {
             Some(kernel) => kernel.expected_rate(entries as u64),
             None if entries == 0 => 0.0,
             None => 1.0,
@@ -49,18 +88,35 @@ impl Builder {
     /// The exact length of the block for these hashes, or `None` when no filter can be made.
     pub(crate) fn prepare(&self, hashes: &[u64]) -> Option<usize> {
         self.fault.check(Stage::Prepare);
-        (!hashes.is_empty()).then(|| self.space(hashes.len()))
+        if hashes.is_empty() {
+            return None;
+        }
+        match self.format.of(hashes.len() as u64) {
+            Format::Blocked(_) => Some(self.space(hashes.len())),
+            Format::Compact(params) => {
+                let built = Built::new(hashes, params)?;
+                let length = built.len();
+                *self.built.lock().unwrap_or_else(PoisonError::into_inner) = Some(built);
+                Some(length)
+            }
+        }
     }
 
-    /// Fills a zeroed buffer of the length that `prepare` gave. False: it is no filter.
+    /// Fills a zeroed buffer of the length that `prepare` gave for the same hashes. False: it is no filter.
     pub(crate) fn write(&self, hashes: &[u64], out: &mut [u8]) -> bool {
         self.fault.check(Stage::Write);
         let length = out.len();
-        let written = self.fill(hashes, out).is_some();
-        if written {
+        let written = match self.format.of(hashes.len() as u64) {
+            Format::Blocked(params) => fill(params, hashes, out),
+            Format::Compact(_) => {
+                let built = self.built.lock().unwrap_or_else(PoisonError::into_inner).take();
+                built.and_then(|built| built.write(out))
+            }
+        };
+        if written.is_some() {
             self.meter.built(hashes.len(), length);
         }
-        written
+        written.is_some()
     }
 
     /// Counts a block that could not be made.
@@ -68,27 +124,35 @@ impl Builder {
         relaxed(&self.meter.filters_failed);
     }
 
-    fn fill(&self, hashes: &[u64], out: &mut [u8]) -> Option<()> {
-        let (body, trailer) = out.split_last_chunk_mut::<TRAILER>()?;
-        let (lines, rest) = body.as_chunks_mut();
-        if !rest.is_empty() {
-            return None;
-        }
-        Kernel::new(lines.len() as u64, self.params.probes)?.add_all(lines, hashes);
-        *trailer = block::trailer(self.params.probes);
-        Some(())
-    }
-
-    /// Whether a stock reader of the block would let every one of these hashes through.
+    /// Whether the block is what this builder makes of the hashes, as far as a reader can tell, and lets every one of
+    /// them through.
     pub(crate) fn verify(&self, hashes: &[u64], content: &[u8]) -> bool {
-        let Kind::Blocked { lines, probes } = block::classify(content) else {
-            return false;
+        let all = |filter: &dyn Filter, lines: &[LineBytes]| {
+            hashes.iter().all(|&hash| filter.might_contain(lines, hash))
         };
-        if probes != self.params.probes {
-            return false;
+        match (self.format.of(hashes.len() as u64), block::classify(content)) {
+            (Format::Blocked(params), Kind::Blocked { lines, probes }) if probes == params.probes => {
+                Kernel::new(lines, probes).is_some_and(|kernel| all(&kernel, block::lines(content)))
+            }
+            (Format::Compact(params), Kind::Compact { fingerprint_bits: bits, .. })
+                if bits == params.fingerprint_bits() =>
+            {
+                let lines = compact::lines(content);
+                Layers::read(lines, bits).is_some_and(|layers| all(&layers, lines))
+            }
+            _ => false,
         }
-        let stored = block::lines(content);
-        Kernel::new(lines, probes)
-            .is_some_and(|kernel| hashes.iter().all(|&hash| kernel.might_contain(stored, hash)))
     }
+}
+
+/// Sets the bits of a blocked filter and its trailer.
+fn fill(params: Blocked, hashes: &[u64], out: &mut [u8]) -> Option<()> {
+    let (body, trailer) = out.split_last_chunk_mut::<TRAILER>()?;
+    let (lines, rest) = body.as_chunks_mut();
+    if !rest.is_empty() {
+        return None;
+    }
+    Kernel::new(lines.len() as u64, params.probes)?.add_all(lines, hashes);
+    *trailer = block::trailer(params.probes);
+    Some(())
 }

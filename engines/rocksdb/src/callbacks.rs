@@ -9,13 +9,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::slice;
 use std::sync::Arc;
 
+use bloomline::line::LineBytes;
+
 use crate::block::{self, Kind};
-use crate::blocked::BATCH;
-use crate::builder::Builder;
+use crate::blocked::{BATCH, Kernel};
+use crate::builder::{Builder, Format};
+use crate::compact::{self, Layers};
+use crate::counters::Meter;
 use crate::faults::{self, Stage};
 use crate::ffi::{Callbacks, RawChoice, RawContext, RawReader, choice, open};
 use crate::policy::{Leaf, Shared};
-use crate::reader::Reader;
+use crate::reader::{Filter, Reader};
 use crate::relaxed;
 
 pub(crate) static CALLBACKS: Callbacks = Callbacks {
@@ -31,7 +35,6 @@ pub(crate) static CALLBACKS: Callbacks = Callbacks {
     builder_verify,
     builder_free,
     reader_open,
-    reader_free,
 };
 
 /// Runs `f`; a panic becomes `fallback` and goes no further.
@@ -85,14 +88,16 @@ unsafe extern "C" fn policy_choose(policy: *const c_void, context: *const RawCon
         faults::check(shared, Stage::Choose);
         let rocksdb =
             |kind, millibits: u32| RawChoice { kind, bits_per_key: f64::from(millibits) / 1000.0, ..none() };
+        let own = |format| {
+            let builder = Builder::new(format, Arc::clone(&shared.meter), faults::of(shared));
+            RawChoice { kind: choice::OWN, builder: Box::into_raw(Box::new(builder)).cast(), ..none() }
+        };
         match shared.plan.choose(context) {
             Leaf::None => none(),
             Leaf::RocksdbBloom { millibits } => rocksdb(choice::ROCKSDB_BLOOM, millibits),
             Leaf::RocksdbRibbon { millibits } => rocksdb(choice::ROCKSDB_RIBBON, millibits),
-            Leaf::Blocked(params) => {
-                let builder = Builder::new(params, Arc::clone(&shared.meter), faults::of(shared));
-                RawChoice { kind: choice::OWN, builder: Box::into_raw(Box::new(builder)).cast(), ..none() }
-            }
+            Leaf::Blocked(params) => own(Format::Blocked(params)),
+            Leaf::Compact(params) => own(Format::Compact(params)),
         }
     });
 }
@@ -225,22 +230,25 @@ unsafe extern "C" fn reader_open(
     let meter = &shared.meter;
     let kind = guard(open::MAY_MATCH, || {
         faults::check(shared, Stage::Open);
-        match block::classify(block) {
-            Kind::Blocked { .. } => {
-                let Some(reader) = Reader::open(block, meter) else {
-                    return open::MAY_MATCH;
-                };
-                let reader = faults::of(shared).of_reader(reader);
-                *out = RawReader {
-                    probe: Some(reader_probe),
-                    probe_batch: Some(reader_probe_batch),
-                    state: Box::into_raw(Box::new(reader)).cast(),
-                };
-                open::OWN
+        let opened = match block::classify(block) {
+            Kind::Ribbon { .. } | Kind::Legacy { .. } => return open::ROCKSDB,
+            Kind::Unknown => None,
+            #[cfg(feature = "testing")]
+            _ if faults::of(shared).stage == Some(Stage::Probe) => {
+                Some(raw(block::lines(block), Stage::Probe, meter))
             }
-            Kind::Ribbon { .. } | Kind::Legacy { .. } => open::ROCKSDB,
-            Kind::Unknown => open::MAY_MATCH,
-        }
+            Kind::Blocked { lines, probes } => {
+                Kernel::new(lines, probes).map(|kernel| raw(block::lines(block), kernel, meter))
+            }
+            Kind::Compact { fingerprint_bits, .. } => {
+                let lines = compact::lines(block);
+                Layers::read(lines, fingerprint_bits).map(|layers| raw(lines, layers, meter))
+            }
+        };
+        opened.map_or(open::MAY_MATCH, |reader| {
+            *out = reader;
+            open::OWN
+        })
     });
     relaxed(match kind {
         open::OWN => &meter.readers_opened,
@@ -250,15 +258,31 @@ unsafe extern "C" fn reader_open(
     kind
 }
 
-unsafe extern "C" fn reader_probe(state: *const c_void, hash: u64) -> bool {
-    // SAFETY: the shim's BitsReader owns the state of reader_open, and the block lives as long.
-    let reader = unsafe { &*state.cast::<Reader<'_>>() };
+/// A reader for the shim: its state, and the functions for its kind.
+fn raw<F: Filter>(lines: &[LineBytes], filter: F, meter: &Arc<Meter>) -> RawReader {
+    let reader = Box::new(Reader::new(lines, filter, meter));
+    RawReader {
+        probe: Some(reader_probe::<F>),
+        probe_batch: Some(reader_probe_batch::<F>),
+        free: Some(reader_free::<F>),
+        state: Box::into_raw(reader).cast(),
+    }
+}
+
+unsafe extern "C" fn reader_probe<F: Filter>(state: *const c_void, hash: u64) -> bool {
+    // SAFETY: the shim's BitsReader owns the state that `raw` made with this function, and the block lives as long.
+    let reader = unsafe { &*state.cast::<Reader<'_, F>>() };
     guard(true, || reader.might_contain(hash))
 }
 
-unsafe extern "C" fn reader_probe_batch(state: *const c_void, hashes: *const u64, n: usize, out: *mut bool) {
+unsafe extern "C" fn reader_probe_batch<F: Filter>(
+    state: *const c_void,
+    hashes: *const u64,
+    n: usize,
+    out: *mut bool,
+) {
     // SAFETY: as for reader_probe; the hashes are a local array of the calling function.
-    let (reader, hashes) = unsafe { (&*state.cast::<Reader<'_>>(), slice(hashes, n)) };
+    let (reader, hashes) = unsafe { (&*state.cast::<Reader<'_, F>>(), slice(hashes, n)) };
     let mut done = 0;
     for hashes in hashes.chunks(BATCH) {
         let answers = guard([true; BATCH], || reader.might_contain_batch(hashes));
@@ -269,10 +293,11 @@ unsafe extern "C" fn reader_probe_batch(state: *const c_void, hashes: *const u64
     }
 }
 
-unsafe extern "C" fn reader_free(state: *mut c_void) {
+unsafe extern "C" fn reader_free<F: Filter>(state: *mut c_void) {
     guard((), || {
-        // SAFETY: the state of reader_open, given back once by the destructor of the shim's BitsReader.
-        drop(unsafe { Box::from_raw(state.cast::<Reader<'_>>()) });
+        // SAFETY: the state that `raw` made with this function, given back once by the destructor of the shim's
+        // BitsReader.
+        drop(unsafe { Box::from_raw(state.cast::<Reader<'_, F>>()) });
     });
 }
 

@@ -18,6 +18,14 @@ pub enum Error {
         /// What was asked for.
         got: u32,
     },
+    /// A compact filter's false-positive rate is a power of two from 2⁻⁴ to 2⁻¹⁶.
+    #[error(
+        "a compact filter's false-positive rate must be from 0.0000152587890625 (2^-16) to below 1, got {got}"
+    )]
+    FalsePositiveRate {
+        /// What was asked for.
+        got: f64,
+    },
     /// A per-level policy was given as the policy of a level.
     #[error("a per-level policy cannot be the policy of a level")]
     NestedLevels,

@@ -1,7 +1,6 @@
 //! Panics on demand, to prove that none crosses into RocksDB. Without the feature `testing` this is nothing.
 
 use crate::policy::Shared;
-use crate::reader::Reader;
 
 /// Where a faulty policy panics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +14,7 @@ pub enum Stage {
     Write,
     /// Opening a stored filter.
     Open,
-    /// Probing it: the reader has none of the lines that it was made for.
+    /// Probing it.
     #[cfg(feature = "testing")]
     Probe,
 }
@@ -38,14 +37,15 @@ impl Fault {
     }
 }
 
-impl Fault {
-    /// The reader, or one that panics when it probes. The hot path itself has no fault to look for.
-    pub(crate) fn of_reader(self, reader: Reader<'_>) -> Reader<'_> {
-        #[cfg(feature = "testing")]
-        if self.stage == Some(Stage::Probe) {
-            return reader.without_lines();
-        }
-        reader
+/// A filter that panics when it is asked. It takes the place of the real one, which so has no fault to look for.
+#[cfg(feature = "testing")]
+impl crate::reader::Filter for Stage {
+    fn might_contain(&self, _: &[bloomline::line::LineBytes], _: u64) -> bool {
+        panic!("a fault on demand: {self:?}")
+    }
+
+    fn might_contain_batch(&self, _: &[bloomline::line::LineBytes], _: &[u64], _: &mut [bool]) {
+        panic!("a fault on demand: {self:?}")
     }
 }
 

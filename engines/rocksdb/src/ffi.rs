@@ -46,6 +46,7 @@ pub(crate) mod open {
 pub(crate) struct RawReader {
     pub(crate) probe: Option<unsafe extern "C" fn(*const c_void, u64) -> bool>,
     pub(crate) probe_batch: Option<unsafe extern "C" fn(*const c_void, *const u64, usize, *mut bool)>,
+    pub(crate) free: Option<unsafe extern "C" fn(*mut c_void)>,
     pub(crate) state: *mut c_void,
 }
 
@@ -66,7 +67,6 @@ pub(crate) struct Callbacks {
         unsafe extern "C" fn(*const c_void, *const u64, usize, *const u8, usize) -> bool,
     pub(crate) builder_free: unsafe extern "C" fn(*mut c_void),
     pub(crate) reader_open: unsafe extern "C" fn(*const c_void, *const u8, usize, *mut RawReader) -> u32,
-    pub(crate) reader_free: unsafe extern "C" fn(*mut c_void),
 }
 
 /// `bl_install_result`.
@@ -87,6 +87,7 @@ pub(crate) struct RawTable {
 
 unsafe extern "C" {
     pub(crate) fn bl_init(callbacks: *const Callbacks) -> bool;
+    pub(crate) fn bl_key_hash(key: *const c_char, len: usize) -> u64;
     pub(crate) fn bl_install(options: *mut rocksdb_options_t, policy: *const c_void) -> u32;
     pub(crate) fn bl_uninstall(options: *mut rocksdb_options_t) -> u32;
     pub(crate) fn bl_installed(options: *const rocksdb_options_t) -> *const c_void;

@@ -27,7 +27,7 @@ pub struct Block {
     /// Share of bits that are set, 0 to 1; of blocked filters only.
     pub fill: Option<f64>,
     /// The false-positive rate that absent keys meet: from the bits that are set for a blocked filter, from the
-    /// fingerprint bits for a Ribbon, 1 for a block that lets everything through. `None` for legacy filters.
+    /// fingerprint bits for a compact filter or a Ribbon, 1 for a block that lets everything through. `None` for legacy filters.
     pub rate: Option<f64>,
 }
 
@@ -96,6 +96,7 @@ pub fn block(bytes: &[u8]) -> Block {
             let stored = block::lines(bytes);
             (Some(share_of_ones(stored)), Kernel::new(lines, probes).map(|kernel| kernel.fill_rate(stored)))
         }
+        Kind::Compact { fingerprint_bits, .. } => (None, Some((-f64::from(fingerprint_bits)).exp2())),
         Kind::Ribbon { columns, .. } => (None, Some(ribbon_rate(columns))),
         Kind::Legacy { .. } => (None, None),
         Kind::Unknown => (None, Some(1.0)),

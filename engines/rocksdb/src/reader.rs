@@ -4,39 +4,37 @@ use std::sync::Arc;
 
 use bloomline::line::LineBytes;
 
-use crate::block::{self, Kind};
-use crate::blocked::{BATCH, Kernel};
+use crate::blocked::BATCH;
 use crate::counters::Meter;
 
-/// An open filter of [`Kind::Blocked`].
+/// How the lines of one kind of filter are asked.
+pub(crate) trait Filter {
+    /// Whether the key with this hash may be in the lines, which are those that the filter was made for.
+    fn might_contain(&self, lines: &[LineBytes], hash: u64) -> bool;
+
+    /// The same for many hashes, with the lines fetched ahead. `out` is as long as `hashes`.
+    fn might_contain_batch(&self, lines: &[LineBytes], hashes: &[u64], out: &mut [bool]);
+}
+
+/// An open filter.
 ///
-/// It holds the policy's counters, not the policy: in a shared cache it may outlive the latter.
+/// It holds the policy's counters, not the policy: in a shared cache it may outlive the latter. The kind is a type,
+/// so that a lookup has no kind to ask for.
 #[derive(Debug)]
-pub(crate) struct Reader<'block> {
+pub(crate) struct Reader<'block, F> {
     lines: &'block [LineBytes],
-    kernel: Kernel,
+    filter: F,
     meter: Arc<Meter>,
 }
 
-impl<'block> Reader<'block> {
-    /// `None` for a block that is of another kind.
-    pub(crate) fn open(block: &'block [u8], meter: &Arc<Meter>) -> Option<Self> {
-        let Kind::Blocked { lines, probes } = block::classify(block) else {
-            return None;
-        };
-        let kernel = Kernel::new(lines, probes)?;
-        Some(Self { lines: block::lines(block), kernel, meter: Arc::clone(meter) })
-    }
-
-    /// A reader that panics when it probes, to prove that the panic stays in Rust.
-    #[cfg(feature = "testing")]
-    pub(crate) fn without_lines(self) -> Self {
-        Self { lines: &[], ..self }
+impl<'block, F: Filter> Reader<'block, F> {
+    pub(crate) fn new(lines: &'block [LineBytes], filter: F, meter: &Arc<Meter>) -> Self {
+        Self { lines, filter, meter: Arc::clone(meter) }
     }
 
     #[inline]
     pub(crate) fn might_contain(&self, hash: u64) -> bool {
-        let maybe = self.kernel.might_contain(self.lines, hash);
+        let maybe = self.filter.might_contain(self.lines, hash);
         self.meter.probed(1, u64::from(!maybe));
         maybe
     }
@@ -46,7 +44,7 @@ impl<'block> Reader<'block> {
     pub(crate) fn might_contain_batch(&self, hashes: &[u64]) -> [bool; BATCH] {
         let mut out = [true; BATCH];
         if let Some(out) = out.get_mut(..hashes.len()) {
-            self.kernel.might_contain_batch(self.lines, hashes, out);
+            self.filter.might_contain_batch(self.lines, hashes, out);
             let maybe = out.iter().filter(|&&maybe| maybe).count();
             self.meter.probed(hashes.len() as u64, (hashes.len() - maybe) as u64);
         }

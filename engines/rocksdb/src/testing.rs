@@ -32,7 +32,6 @@ struct RawKey {
 }
 
 unsafe extern "C" {
-    fn bl_test_hash(key: *const u8, len: usize) -> u64;
     fn bl_test_policy_new(id: *const c_char) -> *mut RawPolicy;
     fn bl_test_policy_wrap(policy: *const c_void) -> *mut RawPolicy;
     fn bl_test_policy_free(policy: *mut RawPolicy);
@@ -67,8 +66,7 @@ unsafe extern "C" {
 /// RocksDB's 64-bit key hash.
 #[must_use]
 pub fn key_hash(key: &[u8]) -> u64 {
-    // SAFETY: the slice is alive during the call.
-    unsafe { bl_test_hash(key.as_ptr(), key.len()) }
+    crate::compact::key_hash(key)
 }
 
 /// The policy with a panic at one stage of everything it makes.

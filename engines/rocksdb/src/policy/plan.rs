@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 
 use crate::Error;
 use crate::blocked;
+use crate::compact::Compact;
 use crate::ffi::RawContext;
 
 /// The kind of one file's filter.
@@ -13,6 +14,8 @@ pub(crate) enum Leaf {
     None,
     /// Bloomline's blocked Bloom filter in RocksDB's format.
     Blocked(Blocked),
+    /// Bloomline's compact filter, or its blocked one where keys are few.
+    Compact(Compact),
     /// RocksDB's own Bloom filter, thousandths of a bit per key.
     RocksdbBloom { millibits: u32 },
     /// RocksDB's own Ribbon filter with the rate of a Bloom filter of so many thousandths.

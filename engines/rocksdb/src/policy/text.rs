@@ -3,13 +3,15 @@
 //! ```text
 //! policy    = leaf | "levels:" rule { "," rule }
 //! rule      = condition { "+" condition } "/" leaf     the last rule's condition is "else"
-//! leaf      = "none" | "blocked:" bits [ "k" probes ] | "rocksdb-bloom:" bits | "rocksdb-ribbon:" bits
+//! leaf      = "none" | "blocked:" bits [ "k" probes ] | "compact:" rate
+//!           | "rocksdb-bloom:" bits | "rocksdb-ribbon:" bits
 //! condition = "any" | "L" range | "D" range | "bottom" | "upper"
 //!           | "flush" | "compaction" | "recovery" | "other"
 //! range     = number [ "-" number ]
 //! ```
 //!
-//! `L` counts levels from the first, `D` from the last. Bits have at most three decimals. None of
+//! `L` counts levels from the first, `D` from the last. Bits have at most three decimals;
+//! a rate is a decimal fraction. None of
 //! `;`, `=`, `{`, `}` and `#` occurs, because RocksDB's option syntax gives them a meaning.
 
 use std::fmt::{self, Display, Formatter};
@@ -18,8 +20,10 @@ use std::str::FromStr;
 
 use super::plan::{Blocked, Leaf, Plan, Reason, When, bits, millibits};
 use crate::Error;
+use crate::compact::Compact;
 
 const BLOCKED: &str = "blocked:";
+const COMPACT: &str = "compact:";
 const ROCKSDB_BLOOM: &str = "rocksdb-bloom:";
 const ROCKSDB_RIBBON: &str = "rocksdb-ribbon:";
 const LEVELS: &str = "levels:";
@@ -48,6 +52,7 @@ impl Display for Leaf {
                 write!(f, "{BLOCKED}{}k{probes}", bits(millibits))
             }
             Self::Blocked(Blocked { millibits, .. }) => write!(f, "{BLOCKED}{}", bits(millibits)),
+            Self::Compact(compact) => write!(f, "{COMPACT}{}", compact.asked()),
             Self::RocksdbBloom { millibits } => write!(f, "{ROCKSDB_BLOOM}{}", bits(millibits)),
             Self::RocksdbRibbon { millibits } => write!(f, "{ROCKSDB_RIBBON}{}", bits(millibits)),
         }
@@ -90,11 +95,15 @@ fn wrong(text: &str, reason: &'static str) -> Error {
 }
 
 fn parse_bits(text: &str) -> Result<f64, Error> {
+    parse_decimal(text, "expected a decimal number of bits per key")
+}
+
+fn parse_decimal(text: &str, expected: &'static str) -> Result<f64, Error> {
     let digits = |b: u8| b.is_ascii_digit() || b == b'.';
     if !text.bytes().all(digits) {
-        return Err(wrong(text, "expected a decimal number of bits per key"));
+        return Err(wrong(text, expected));
     }
-    text.parse().map_err(|_| wrong(text, "expected a decimal number of bits per key"))
+    text.parse().map_err(|_| wrong(text, expected))
 }
 
 impl FromStr for Leaf {
@@ -111,13 +120,17 @@ impl FromStr for Leaf {
             let probes = parse_number(probes)?;
             return Blocked::with_probes(parse_bits(bits)?, probes).map(Self::Blocked);
         }
+        if let Some(rest) = text.strip_prefix(COMPACT) {
+            let rate = parse_decimal(rest, "expected a decimal false-positive rate")?;
+            return Compact::new(rate).map(Self::Compact);
+        }
         if let Some(rest) = text.strip_prefix(ROCKSDB_BLOOM) {
             return Ok(Self::RocksdbBloom { millibits: millibits(parse_bits(rest)?)? });
         }
         if let Some(rest) = text.strip_prefix(ROCKSDB_RIBBON) {
             return Ok(Self::RocksdbRibbon { millibits: millibits(parse_bits(rest)?)? });
         }
-        Err(wrong(text, "expected none, blocked:B, rocksdb-bloom:B or rocksdb-ribbon:B"))
+        Err(wrong(text, "expected none, blocked:B, compact:P, rocksdb-bloom:B or rocksdb-ribbon:B"))
     }
 }
 
@@ -206,11 +219,15 @@ mod tests {
             "blocked:10",
             "blocked:9.5k7",
             "blocked:9.875",
+            "compact:0.01",
+            "compact:0.0078125",
+            "compact:0.0000152587890625",
+            "compact:0.9",
             "rocksdb-bloom:12",
             "rocksdb-ribbon:1.001",
             "levels:else/none",
             "levels:L0+flush/blocked:14,L1-3/blocked:12.25,D0-1+upper/rocksdb-ribbon:9,\
-             bottom/none,recovery/none,else/blocked:8",
+             flush/compact:0.001,bottom/none,recovery/none,else/blocked:8",
             "levels:any/blocked:10,other/none,compaction/none,else/none",
         ] {
             let plan: Plan = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
@@ -231,6 +248,12 @@ mod tests {
             "blocked:10kx",
             "blocked:1.2.3",
             "bloom:10",
+            "compact",
+            "compact:",
+            "compact:1e-2",
+            "compact:-0.1",
+            "compact:0.01k7",
+            "compact:0.0.1",
             "blocked:10 ",
             "levels:",
             "levels:L0/blocked:10",
@@ -247,6 +270,9 @@ mod tests {
         }
         assert_eq!("blocked:0.5".parse::<Plan>(), Err(Error::BitsPerKey { got: 0.5 }));
         assert_eq!("rocksdb-ribbon:101".parse::<Plan>(), Err(Error::BitsPerKey { got: 101.0 }));
+        for got in [0.0, 0.000_015, 1.0, 100.0] {
+            assert_eq!(format!("compact:{got}").parse::<Plan>(), Err(Error::FalsePositiveRate { got }));
+        }
         assert_eq!("blocked:10k31".parse::<Plan>(), Err(Error::Probes { got: 31 }));
         assert_eq!("blocked:10k0".parse::<Plan>(), Err(Error::Probes { got: 0 }));
     }

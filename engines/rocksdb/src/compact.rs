@@ -1,0 +1,244 @@
+//! Bloomline's compact filter in a RocksDB filter block: which size, how it is built, and what is believed.
+//!
+//! ```text
+//! compact block = Bloomline's filter block (header of 48 bytes, kind 3, hasher 5; then lines of 64 bytes)
+//!                 RocksDB's trailer (−77, 0, 0, 0, 0)
+//! ```
+//!
+//! RocksDB reserves all negative markers but two, and answers "may match" for them: a stock RocksDB opens such a
+//! file, reads every key, and gains nothing from the filter.
+//!
+//! **What is believed**: all of a block or nothing. The marker, our magic, both checksums, the reserved bits, the
+//! hasher (its check value is the hash that the linked RocksDB computes *now*) and the directory of the layers must
+//! hold. In contrast to a Bloom filter, one wrong bit in a compact one can deny a key, so the checksum of the body
+//! is not left to RocksDB, which has one of its own but lets users switch it off. It costs one pass over the bytes
+//! when a block enters the cache, about as long as RocksDB's.
+//!
+//! **Small filters.** A compact block has a header, and its last line is rarely full. Below
+//! [`least_keys`](Compact::least_keys), 147 keys at a rate of 1/128, a blocked filter of a rate at least as low is
+//! the smaller one, and a stock RocksDB uses it: that is what is then written.
+
+use std::ffi::c_char;
+use std::sync::LazyLock;
+
+use bloomline::compact::{CompactBody, CompactLayout, build};
+use bloomline::filter::FilterBlock;
+use bloomline::format::{HEADER_BYTES, Header, Kind, crc32};
+use bloomline::hash::{Hasher, HasherIdentity, KeyHash};
+use bloomline::line::LineBytes;
+use bloomline::probe::Backend;
+use bloomline::sizing::CompactParams;
+
+use crate::Error;
+use crate::block::TRAILER;
+use crate::blocked::{self, BATCH, MAX_BYTES, bytes_for, key_hashes, keys_for};
+use crate::ffi;
+use crate::policy::Blocked;
+use crate::reader::Filter;
+
+/// The trailer of a compact block. Its first byte is −77, a marker that RocksDB reserves.
+pub(crate) const COMPACT_TRAILER: [u8; TRAILER] = [0xb3, 0, 0, 0, 0];
+
+/// Bytes of a block besides its lines.
+const OVERHEAD: usize = HEADER_BYTES + TRAILER;
+
+/// RocksDB's key hash, as a block names it.
+static IDENTITY: LazyLock<HasherIdentity> =
+    LazyLock::new(|| Hasher::rocksdb_xxph3(|key: &[u8]| key_hash(key)).identity());
+
+/// RocksDB's 64-bit key hash.
+pub(crate) fn key_hash(key: &[u8]) -> u64 {
+    // SAFETY: the slice is alive during the call.
+    unsafe { ffi::bl_key_hash(key.as_ptr().cast::<c_char>(), key.len()) }
+}
+
+/// A compact filter's parameters, and those of the blocked filter that takes its place where keys are few.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Compact {
+    params: CompactParams,
+    /// The rate that the user asked for, for the policy's text: the filter's is the power of two at or below it.
+    asked: f64,
+    /// Thousandths of a bit per key that the lines take.
+    millibits: u32,
+    small: Blocked,
+    least_keys: u64,
+}
+
+/// Equal when they give the same filters.
+impl PartialEq for Compact {
+    fn eq(&self, other: &Self) -> bool {
+        self.params == other.params
+    }
+}
+
+impl Eq for Compact {}
+
+impl Compact {
+    /// The smallest filter with a false-positive rate of at most `fpp`.
+    pub(crate) fn new(fpp: f64) -> Result<Self, Error> {
+        let params = CompactParams::for_fpp(fpp).map_err(|_| Error::FalsePositiveRate { got: fpp })?;
+        // Beside the rounding to whole lines, bits per key hardly depend on the number of keys: between 100 and
+        // 10⁹ keys, the model is within a line or 0.1% of this.
+        const MANY: u64 = 1_000_000;
+        let millibits = (params.model(MANY).bytes * 8000).div_ceil(MANY);
+        let millibits = u32::try_from(millibits).unwrap_or(u32::MAX);
+        let small = blocked::at_rate(params.fpp())?;
+        Ok(Self { params, asked: fpp, millibits, small, least_keys: least_keys(millibits, small.millibits) })
+    }
+
+    pub(crate) fn asked(self) -> f64 {
+        self.asked
+    }
+
+    pub(crate) fn fingerprint_bits(self) -> u8 {
+        self.params.fingerprint_bits()
+    }
+
+    pub(crate) fn rate(self) -> f64 {
+        self.params.fpp()
+    }
+
+    /// The blocked filter for fewer keys than [`least_keys`](Self::least_keys).
+    pub(crate) fn small(self) -> Blocked {
+        self.small
+    }
+
+    /// From so many keys on, a compact filter is smaller than a blocked one of the same rate.
+    pub(crate) fn least_keys(self) -> u64 {
+        self.least_keys
+    }
+
+    /// Bytes of a compact block for so many keys: what the model expects, to within a line or 0.1%.
+    pub(crate) fn space(self, keys: u64) -> u64 {
+        bytes_for(keys, self.millibits) + OVERHEAD as u64
+    }
+
+    /// Keys that a compact block of so many bytes holds.
+    pub(crate) fn entries(self, bytes: u64) -> u64 {
+        keys_for(bytes.saturating_sub(OVERHEAD as u64), self.millibits)
+    }
+}
+
+/// The number of keys from which on compact blocks are smaller than blocked ones, given both in thousandths of a
+/// bit per key.
+fn least_keys(compact: u32, blocked: u32) -> u64 {
+    let wins = |keys| bytes_for(keys, compact) + (HEADER_BYTES as u64) < bytes_for(keys, blocked);
+    // Rounding gives either at most a line: with the header and two lines to spare, compact always wins.
+    let saved = u64::from(blocked.saturating_sub(compact).max(1));
+    let mut keys = ((HEADER_BYTES as u64 + 128) * 8000).div_ceil(saved);
+    while keys > 1 && wins(keys - 1) {
+        keys -= 1;
+    }
+    keys
+}
+
+/// A filter that is built, but not yet in its block.
+#[derive(Debug)]
+pub(crate) struct Built {
+    body: CompactBody,
+    fingerprint_bits: u8,
+}
+
+impl Built {
+    /// `None` where memory is short, or the block would be longer than RocksDB's lengths can say.
+    pub(crate) fn new(hashes: &[u64], params: Compact) -> Option<Self> {
+        if params.space(hashes.len() as u64) > MAX_BYTES {
+            return None;
+        }
+        let mut owned = Vec::new();
+        owned.try_reserve_exact(hashes.len()).ok()?;
+        owned.extend(hashes.iter().map(|&hash| KeyHash::new(hash)));
+        // RocksDB builds filters on its own background threads, one for each file.
+        let body = build(owned, params.params, 1).ok()?;
+        let built = Self { body, fingerprint_bits: params.fingerprint_bits() };
+        (built.len() as u64 <= MAX_BYTES).then_some(built)
+    }
+
+    /// Bytes of the block.
+    pub(crate) fn len(&self) -> usize {
+        self.body.lines.bytes().len() + OVERHEAD
+    }
+
+    /// Fills a buffer of [`len`](Self::len) bytes; `None` for one of another length.
+    pub(crate) fn write(&self, out: &mut [u8]) -> Option<()> {
+        let bytes = self.body.lines.bytes();
+        let (rest, trailer) = out.split_last_chunk_mut::<TRAILER>()?;
+        let (header, body) = rest.split_first_chunk_mut::<HEADER_BYTES>()?;
+        if body.len() != bytes.len() {
+            return None;
+        }
+        body.copy_from_slice(bytes);
+        let fields = Header {
+            kind: Kind::Compact,
+            probes: self.fingerprint_bits,
+            bits: bytes.len() as u64 * 8,
+            count: self.body.keys,
+            hasher: *IDENTITY,
+            body_crc: crc32(bytes),
+        };
+        *header = fields.encode();
+        *trailer = COMPACT_TRAILER;
+        Some(())
+    }
+}
+
+/// What a compact block says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Described {
+    pub(crate) keys: u64,
+    pub(crate) lines: u64,
+    pub(crate) layers: usize,
+    pub(crate) fingerprint_bits: u8,
+}
+
+/// Checks all of a block, less its trailer: `None` unless it is a compact filter over RocksDB's key hash.
+pub(crate) fn describe(block: &[u8]) -> Option<Described> {
+    let block = FilterBlock::open(block).ok()?;
+    let (header, layout) = (block.header(), block.compact_layout()?);
+    (header.hasher == *IDENTITY).then_some(Described {
+        keys: header.count,
+        lines: header.body_bytes() / size_of::<LineBytes>() as u64,
+        layers: layout.layers(),
+        fingerprint_bits: layout.fingerprint_bits(),
+    })
+}
+
+/// The lines of a compact block, trailer included.
+pub(crate) fn lines(block: &[u8]) -> &[LineBytes] {
+    let end = block.len().saturating_sub(TRAILER);
+    block.get(HEADER_BYTES..end).map_or(&[], |body| body.as_chunks().0)
+}
+
+/// The layers of one filter, and the code for this processor.
+#[derive(Clone, Debug)]
+pub(crate) struct Layers {
+    layout: CompactLayout,
+    backend: Backend,
+}
+
+impl Layers {
+    /// Takes lines that [`describe`] has seen.
+    pub(crate) fn read(lines: &[LineBytes], fingerprint_bits: u8) -> Option<Self> {
+        let layout = CompactLayout::read(lines, fingerprint_bits).ok()?;
+        Some(Self { layout, backend: Backend::detect() })
+    }
+}
+
+impl Filter for Layers {
+    #[inline]
+    fn might_contain(&self, lines: &[LineBytes], hash: u64) -> bool {
+        let view = self.layout.view(self.backend, lines);
+        view.is_none_or(|view| view.might_contain(KeyHash::new(hash)))
+    }
+
+    fn might_contain_batch(&self, lines: &[LineBytes], hashes: &[u64], out: &mut [bool]) {
+        let Some(view) = self.layout.view(self.backend, lines) else {
+            out.fill(true);
+            return;
+        };
+        for (hashes, out) in hashes.chunks(BATCH).zip(out.chunks_mut(BATCH)) {
+            let mut batch = [KeyHash::new(0); BATCH];
+            view.might_contain_batch(key_hashes(hashes, &mut batch), out);
+        }
+    }
+}
