@@ -174,8 +174,8 @@ impl LevelOptions {
 mod tests {
     use super::*;
 
-    /// The load once was set after the fingerprints had been chosen for another: at 80 keys per hundred slots the
-    /// filter took a quarter more than its budget.
+    /// The load once was set after the fingerprints had been chosen for another: at a low one the filter took more
+    /// bits than its budget.
     #[test]
     fn a_compact_filter_keeps_its_budget_of_bits_at_every_load() {
         let options = FilterOptions::default().kind(Kind::Compact).budget(Budget::BitsPerKey(9.0));
