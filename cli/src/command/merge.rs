@@ -22,8 +22,9 @@ use crate::progress::Progress;
 ///
 /// The new filter answers "maybe" for every key that one of the files does: it is, bit for bit, the one that all
 /// keys together would have made. That takes filters of one kind, size and hasher, such as `build --capacity`
-/// makes; a scalable filter also needs as many layers. Compact filters can't be merged. Every file is verified
-/// first. Memory: one filter, however many files there are.
+/// makes. Scalable filters also need as many layers each, and their layers may then hold more keys than they are
+/// sized for, at a higher rate. Compact filters can't be merged. Every file is verified first. Memory: one filter,
+/// however many files there are.
 ///
 /// How many keys the files have in common can't be told from their bits. The number of keys of the new filter is
 /// estimated from how full it is.
