@@ -28,16 +28,30 @@ fn wait_for_handlers(child: &Child) {
     }
 }
 
+/// Whether this process ignores a signal, which its children then do too: a shell starts what it runs in the
+/// background with SIGINT ignored, and `nohup` SIGHUP.
+#[cfg(target_os = "linux")]
+fn is_ignored_here(number: u32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap().trim();
+    u64::from_str_radix(ignored, 16).unwrap() >> (number - 1) & 1 == 1
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn waiting_for_input_it_ends_at_once() {
     let folder = Folder::with_keys(&["apple"]);
     folder.ok("build keys -o filter");
     for (args, name, code) in [
-        (["build", "-", "-o", "out"], "INT", 130),
+        (["build", "-", "-o", "out"], "INT", 130_i32),
         (["table", "-", "-o", "out"], "TERM", 143),
         (["query", "filter", "-", "--count"], "HUP", 129),
     ] {
+        // The code of a signal is 128 and its number.
+        if is_ignored_here(code.unsigned_abs() - 128) {
+            println!("SIG{name} is ignored where these tests run: not tried");
+            continue;
+        }
         let mut child = folder.command(args).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
         // Kept open, for `wait` would close it, and the end of the input is not what is tried here.
         let stdin = child.stdin.take();
@@ -61,7 +75,7 @@ fn interrupted_anywhere_a_table_is_there_whole_or_not_at_all() {
             .spawn()
             .unwrap();
         std::thread::sleep(Duration::from_millis(milliseconds));
-        signal(&child, "INT");
+        signal(&child, "TERM");
         let finished = child.wait().unwrap().success();
         outcomes[usize::from(finished)] += 1;
         if finished {
