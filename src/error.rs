@@ -334,6 +334,16 @@ pub enum FormatError {
         /// Bits of the filter.
         bits: u64,
     },
+    /// A layer of a scalable filter is too small for the keys that its options give it.
+    #[error("layer {layer} has {bits} bits for {capacity} keys")]
+    LayerTooSmall {
+        /// Index of the layer, the first being 0.
+        layer: u8,
+        /// Keys that the layer is to take, by the options.
+        capacity: u64,
+        /// Bits of the layer.
+        bits: u64,
+    },
     /// The lines of a compact filter contradict each other.
     #[error("impossible compact filter: {0}")]
     Compact(#[from] CompactBodyError),

@@ -32,9 +32,10 @@
 //! ```
 //!
 //! # How the modules stand on each other
-//! [`error`], [`hash`], [`funnel`], [`sizing`], [`mmap`] and [`line`](mod@line) know nothing of each other's uses;
-//! [`probe`] is the schema and its kernels; [`filter`] puts the parts together; [`format`](mod@format) is the block.
-//! Imports point one way.
+//! [`hash`], [`funnel`], [`sizing`], [`mmap`] and [`line`](mod@line) are the parts; [`probe`] is the schema of a
+//! Bloom filter with its kernels and [`compact`] the other kind; [`format`](mod@format) is the block; [`filter`] puts
+//! the parts together and [`table`] files them. Imports point one way, but for [`error`], whose enums carry the small
+//! value types (an id, a kind) of the modules that raise them.
 
 pub mod compact;
 pub mod error;

@@ -226,3 +226,19 @@ fn keys_that_are_there_are_not_counted_again() {
     assert_eq!(filter.count(), new);
     assert_eq!(filter.encode(), block);
 }
+
+/// A block whose count was u64::MAX, checksums repaired, became a filter whose next add made the count 0.
+#[test]
+fn a_count_that_lies_does_not_wrap() {
+    let params = BlockedParams::explicit(512, 6).unwrap();
+    let mut filter = Bloom::new(params).unwrap();
+    filter.add(b"apple");
+    let mut block = filter.encode();
+    block[16..24].fill(0xFF);
+    let crc = bloomline::format::crc32(&block[..44]);
+    block[44..48].copy_from_slice(&crc.to_le_bytes());
+    let lying = Bloom::<BlockedParams>::decode(&block, &Hashers::new()).unwrap();
+    let shared = AtomicFilter::from(lying);
+    assert!(shared.add(b"pear"));
+    assert!(shared.count() > 1 << 62 && shared.expected_fpp() > 0.99, "{}", shared.count());
+}

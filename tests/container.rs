@@ -200,7 +200,7 @@ fn layers_that_claim_more_or_less_than_there_is() {
             assert!(matches!(error, FormatError::Length { .. }), "layer {layer}, {bits} bits: {error}");
         }
         // Fewer bits in the same line: those past the end are set.
-        let error = edited(bits_at(0), &1_u64.to_le_bytes());
+        let error = edited(bits_at(0), &21_u64.to_le_bytes());
         assert!(matches!(error, FormatError::Layer { layer: 0, .. }), "{error}");
         let error = edited(bits_at(layer), &u64::MAX.to_le_bytes());
         assert!(matches!(error, FormatError::Layer { .. }), "{error}");
@@ -282,4 +282,12 @@ fn the_wrong_type_and_the_wrong_hasher() {
     let error = FilterReader::open(&block, &Hashers::new()).unwrap_err();
     assert!(matches!(error, FormatError::Hasher(_)), "{error}");
     assert!(error.to_string().contains("xxh3-64"));
+}
+
+/// A block of 240 bytes that claimed a first capacity of a billion keys, and to be full, was accepted: the next add
+/// then mapped three gigabytes for the second layer.
+#[test]
+fn a_layer_too_small_for_the_capacity_that_the_options_claim() {
+    let error = edited(DIRECTORY, &1_000_000_000_u64.to_le_bytes());
+    assert!(matches!(error, FormatError::LayerTooSmall { layer: 0, capacity: 1_000_000_000, .. }), "{error}");
 }

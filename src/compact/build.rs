@@ -21,7 +21,7 @@
 //! **Memory**: two arrays of 8 bytes per key, 8 bytes per line, and the body.
 
 use super::directory::Directory;
-use super::group::{group, join};
+use super::group::{group, in_parallel, try_grow};
 use super::key::{Place, next_layer};
 use super::shape::{set_tau, with_constant_r};
 use super::system::System;
@@ -31,7 +31,7 @@ use crate::line::{LINE_BYTES, LineBuf, LineBytes};
 use crate::probe::Backend;
 use crate::probe::kernel::Isa;
 use crate::sizing::compact::{CompactParams, MAX_LAYERS, round_up, slots, tail_slots};
-use std::{slice, thread};
+use std::slice;
 
 /// The body of a compact filter and the number of keys it holds.
 #[derive(Debug)]
@@ -128,7 +128,7 @@ fn build_layers<const R: usize>(
         let last = sizes.len() + 1 == limits.layers || lines > budget;
         let as_tail = last || keys.len() <= tail_slots;
         let lines = if as_tail { 1 } else { lines };
-        let counts = group::<R>(&mut keys, &mut scratch, lines, threads);
+        let counts = group::<R>(&mut keys, &mut scratch, lines, threads)?;
         if counts.duplicates > 0 {
             // Only ever in the first layer, which then is sized anew.
             keys.dedup();
@@ -176,16 +176,6 @@ fn build_layers<const R: usize>(
     Ok(CompactBody { lines, keys: distinct, bumped: first_bumped })
 }
 
-/// Appends `more` copies of `value`.
-fn try_grow<T: Copy>(vec: &mut Vec<T>, more: usize, value: T) -> Result<(), FilterError> {
-    vec.try_reserve_exact(more).map_err(|_| FilterError::OutOfMemory {
-        bytes: (more as u64).saturating_mul(size_of::<T>() as u64),
-        source: None,
-    })?;
-    vec.resize(vec.len() + more, value);
-    Ok(())
-}
-
 fn layer_lines(params: CompactParams, keys: usize, first: bool) -> usize {
     // A layer has fewer lines than keys, so the number fits.
     let lines = usize::try_from(params.layer_lines(keys as u64)).unwrap_or(usize::MAX);
@@ -226,14 +216,8 @@ fn solve<const R: usize>(layer: Layer, keys: &mut [u64], per_line: &[usize], out
         parts.push((keys, &per_line[start..end], lines));
         start = end;
     }
-    let bumped: Vec<(usize, usize)> = thread::scope(|scope| {
-        let workers: Vec<_> = parts
-            .into_iter()
-            .map(|(keys, per_line, lines)| {
-                scope.spawn(move || (keys.len(), solve_lines::<R>(layer, keys, per_line, lines)))
-            })
-            .collect();
-        workers.into_iter().map(join).collect()
+    let bumped = in_parallel(parts, |(keys, per_line, lines): (&mut [u64], _, _)| {
+        (keys.len(), solve_lines::<R>(layer, keys, per_line, lines))
     });
     let (mut from, mut to) = (0, 0);
     for (length, bumped) in bumped {

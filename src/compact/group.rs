@@ -12,6 +12,9 @@
 //! beside their copy. Keys that crowd one line make a leaf large, not deep. Each thread takes a run of lines.
 
 use super::key::Place;
+use crate::error::FilterError;
+use parking_lot::Mutex;
+use std::ops::Range;
 use std::thread;
 
 /// Lines of a leaf; about 2 to 9 thousand keys.
@@ -34,17 +37,22 @@ pub(super) fn group<const R: usize>(
     scratch: &mut [u64],
     lines: usize,
     threads: usize,
-) -> Counts {
+) -> Result<Counts, FilterError> {
     debug_assert_eq!(keys.len(), scratch.len());
-    let mut per_line = vec![0; lines];
-    let threads = threads.min(lines).min(keys.len() / PARALLEL_KEYS);
+    let mut per_line = Vec::new();
+    try_grow(&mut per_line, lines, 0)?;
+    // More threads than CPUs would only divide the work more finely.
+    let threads = threads
+        .min(thread::available_parallelism().map_or(1, usize::from))
+        .min(lines)
+        .min(keys.len() / PARALLEL_KEYS);
     let duplicates = if threads <= 1 {
         let mut sorter = Sorter::<R>::new(lines);
         sorter.sort(keys, scratch, 0, &mut per_line)
     } else {
         group_in_parallel::<R>(keys, scratch, &mut per_line, threads)
     };
-    Counts { per_line, duplicates }
+    Ok(Counts { per_line, duplicates })
 }
 
 /// Every thread splits its share of the keys into runs of lines, then gathers its run from all shares.
@@ -59,12 +67,8 @@ fn group_in_parallel<const R: usize>(
     let shift = run_shift(lines, (16 * threads).min(FAN_OUT));
     let width = 1 << shift;
     let share = keys.len().div_ceil(threads);
-    let starts: Vec<_> = thread::scope(|scope| {
-        let shares = keys.chunks(share).zip(scratch.chunks_mut(share));
-        let workers: Vec<_> =
-            shares.map(|(from, to)| scope.spawn(move || scatter(from, to, 0, lines, lines, shift))).collect();
-        workers.into_iter().map(join).collect()
-    });
+    let shares: Vec<_> = keys.chunks(share).zip(scratch.chunks_mut(share)).collect();
+    let starts = in_parallel(shares, |(from, to)| scatter(from, to, 0, lines, lines, shift));
     let runs = lines.div_ceil(width);
     let run_keys = |run: usize| starts.iter().map(|starts| starts[run + 1] - starts[run]).sum::<usize>();
     let mut cuts = vec![0];
@@ -85,37 +89,58 @@ fn group_in_parallel<const R: usize>(
         tasks.push((cut[0]..cut[1], keys, per_line));
     }
     let scattered = &*scratch;
-    thread::scope(|scope| {
-        for (runs, keys, _) in &mut tasks {
-            let starts = &starts;
-            scope.spawn(move || {
-                let mut filled = 0;
-                for (starts, scattered) in starts.iter().zip(scattered.chunks(share)) {
-                    let part = &scattered[starts[runs.start]..starts[runs.end]];
-                    keys[filled..filled + part.len()].copy_from_slice(part);
-                    filled += part.len();
-                }
-            });
+    let tasks = in_parallel(tasks, |(runs, keys, per_line): (Range<usize>, &mut [u64], _)| {
+        let mut filled = 0;
+        for (starts, scattered) in starts.iter().zip(scattered.chunks(share)) {
+            let part = &scattered[starts[runs.start]..starts[runs.end]];
+            keys[filled..filled + part.len()].copy_from_slice(part);
+            filled += part.len();
         }
+        (runs, keys, per_line)
     });
-    thread::scope(|scope| {
-        let mut scratch_left = scratch;
-        let mut workers = Vec::with_capacity(tasks.len());
-        for (runs, keys, per_line) in tasks {
-            let (scratch, rest) = scratch_left.split_at_mut(keys.len());
-            scratch_left = rest;
-            workers
-                .push(scope.spawn(move || {
-                    Sorter::<R>::new(lines).sort(keys, scratch, runs.start * width, per_line)
-                }));
-        }
-        workers.into_iter().map(join).sum()
-    })
+    let mut scratch_left = scratch;
+    let mut sorts = Vec::with_capacity(tasks.len());
+    for (runs, keys, per_line) in tasks {
+        let (scratch, rest) = scratch_left.split_at_mut(keys.len());
+        scratch_left = rest;
+        sorts.push((runs.start * width, keys, scratch, per_line));
+    }
+    let duplicates = in_parallel(sorts, |(first, keys, scratch, per_line)| {
+        Sorter::<R>::new(lines).sort(keys, scratch, first, per_line)
+    });
+    duplicates.into_iter().sum()
 }
 
-/// The result of a worker, or its panic.
-pub(super) fn join<T>(worker: thread::ScopedJoinHandle<'_, T>) -> T {
-    worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+/// Appends `more` copies of `value`.
+pub(super) fn try_grow<T: Copy>(vec: &mut Vec<T>, more: usize, value: T) -> Result<(), FilterError> {
+    vec.try_reserve_exact(more).map_err(|_| FilterError::OutOfMemory {
+        bytes: (more as u64).saturating_mul(size_of::<T>() as u64),
+        source: None,
+    })?;
+    vec.resize(vec.len() + more, value);
+    Ok(())
+}
+
+/// Does each part of a piece of work on a thread of its own, and on this one what the system has no thread for.
+/// The results come in the order of the parts; a panic of any is passed on.
+pub(super) fn in_parallel<T: Send, R: Send>(parts: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
+    // A part that waits for its thread can be taken back if there is to be none.
+    let parts: Vec<_> = parts.into_iter().map(|part| Mutex::new(Some(part))).collect();
+    let run = |part: &Mutex<Option<T>>| part.lock().take().map(&work);
+    let results: Vec<Option<R>> = thread::scope(|scope| {
+        let spawned: Vec<_> = parts
+            .iter()
+            .map(|part| (part, thread::Builder::new().spawn_scoped(scope, || run(part))))
+            .collect();
+        spawned
+            .into_iter()
+            .map(|(part, worker)| match worker {
+                Ok(worker) => worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+                Err(_) => run(part),
+            })
+            .collect()
+    });
+    results.into_iter().flatten().collect()
 }
 
 /// The least power of two that cuts `lines` lines into at most `runs` runs, as a shift.

@@ -1,5 +1,7 @@
 //! Building a filter from keys whose number isn't known in advance.
 
+use std::fmt;
+
 use super::options::AnyParams;
 use super::{FilterOptions, bloom::Schema};
 use crate::compact;
@@ -17,7 +19,6 @@ use crate::sizing::CompactParams;
 /// neighbours, each key is counted once. Memory while collecting is 8 bytes for each distinct neighbour.
 ///
 /// See [`FilterReader`](super::FilterReader) for an example.
-#[derive(Debug)]
 pub struct FilterBuilder {
     options: FilterOptions,
     hashes: Vec<KeyHash>,
@@ -42,6 +43,16 @@ impl FilterBuilder {
         if self.hashes.last() != Some(&hash) {
             self.hashes.push(hash);
         }
+    }
+
+    /// Makes room for `more` hashes, so that as many calls of `add` need no memory: an error here is one that
+    /// `add`, like any push to a vector, would end the process for.
+    ///
+    /// # Errors
+    /// [`FilterError::OutOfMemory`].
+    pub fn try_reserve(&mut self, more: usize) -> Result<(), FilterError> {
+        let bytes = (more as u64).saturating_mul(size_of::<KeyHash>() as u64);
+        self.hashes.try_reserve(more).map_err(|_| FilterError::OutOfMemory { bytes, source: None })
     }
 
     /// Keys that the filter would be sized for now.
@@ -133,5 +144,12 @@ impl FilterBuilder {
         };
         header_bytes.copy_from_slice(&header.encode());
         Ok(block)
+    }
+}
+
+/// Options and a count: the hashes are no text, and those of a secret hasher nobody's business.
+impl fmt::Debug for FilterBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FilterBuilder").field("options", &self.options).field("keys", &self.keys()).finish()
     }
 }

@@ -1,6 +1,8 @@
 //! Which filter to build: kind, budget and hasher, for one filter or for each level of an LSM tree.
 
 use super::bloom::Schema;
+use std::collections::BTreeMap;
+
 use crate::error::SizingError;
 use crate::format::Kind;
 use crate::hash::Hasher;
@@ -142,31 +144,28 @@ impl FilterOptions {
 /// for each key than the last one costs little and saves most (Dayan, Athanassoulis, Idreos 2017, *Monkey*).
 #[derive(Debug, Clone)]
 pub struct LevelOptions {
-    levels: Vec<Option<FilterOptions>>,
-    last: Option<FilterOptions>,
+    levels: BTreeMap<usize, Option<FilterOptions>>,
+    others: Option<FilterOptions>,
 }
 
 impl LevelOptions {
     /// The same filter at every level.
     #[must_use]
     pub fn uniform(options: FilterOptions) -> Self {
-        Self { levels: Vec::new(), last: Some(options) }
+        Self { levels: BTreeMap::new(), others: Some(options) }
     }
 
     /// The filter of one level; `None` for no filter there. Levels not set have the uniform one.
     #[must_use]
     pub fn level(mut self, level: usize, options: Option<FilterOptions>) -> Self {
-        while self.levels.len() <= level {
-            self.levels.push(self.last.clone());
-        }
-        self.levels[level] = options;
+        self.levels.insert(level, options);
         self
     }
 
     /// The filter to build for a file of `level`; `None` for no filter.
     #[must_use]
     pub fn options(&self, level: usize) -> Option<&FilterOptions> {
-        self.levels.get(level).unwrap_or(&self.last).as_ref()
+        self.levels.get(&level).unwrap_or(&self.others).as_ref()
     }
 }
 

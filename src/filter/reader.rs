@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use std::fmt;
+
 use super::block::{Body, FilterBlock};
 use super::bloom::Bloom;
 use super::scalable::{ScalableFilter, any_layer};
@@ -32,7 +34,7 @@ use crate::probe::Backend;
 /// assert!(!reader.might_contain(b"plum"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct FilterReader<B> {
     block: FilterBlock<B>,
     hasher: Hasher,
@@ -228,7 +230,7 @@ impl<B: AsRef<[u8]>> FilterReader<B> {
     }
 }
 
-impl<B: AsRef<[u8]> + std::fmt::Debug + Send + Sync> Membership for FilterReader<B> {
+impl<B: AsRef<[u8]> + fmt::Debug + Send + Sync> Membership for FilterReader<B> {
     fn kind(&self) -> Kind {
         self.kind()
     }
@@ -263,5 +265,11 @@ impl<B: AsRef<[u8]> + std::fmt::Debug + Send + Sync> Membership for FilterReader
 
     fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
         out.write_all(self.block.bytes())
+    }
+}
+
+impl<B> fmt::Debug for FilterReader<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FilterReader").field("block", &self.block).field("hasher", &self.hasher).finish()
     }
 }

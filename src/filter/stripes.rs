@@ -37,7 +37,9 @@ fn thread_number() -> usize {
 }
 
 impl StripedCount {
+    /// Starts at `start`, or at 2⁶³ where that is less: no number of additions in a process's life wraps it.
     pub(super) fn new(start: u64) -> Self {
+        let start = start.min(1 << 63);
         let stripes =
             (0..stripe_count()).map(|i| CachePadded::new(AtomicU64::new(if i == 0 { start } else { 0 })));
         Self { stripes: stripes.collect() }

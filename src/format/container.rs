@@ -161,6 +161,14 @@ impl Container {
         if at != body.len() as u64 {
             return Err(body_length(at, body));
         }
+        // Every writer gives a layer more bits than keys. A layer that has fewer would let a small block make the next
+        // layer as large as it likes.
+        for (index, ContainerLayer { header: layer, .. }) in (0..).zip(&layers) {
+            let (capacity, bits) = (params.layer_capacity(index), layer.bits);
+            if capacity > bits {
+                return Err(FormatError::LayerTooSmall { layer: index, capacity, bits });
+            }
+        }
         if keys != header.count {
             return Err(FormatError::Count { expected: keys, got: header.count });
         }

@@ -34,6 +34,13 @@ pub(super) fn probe_seed(hash: KeyHash) -> u32 {
     (hash.get() >> 32) as u32
 }
 
+/// For each number of zeros in a line, 0 to 512, the number of keys that most likely left them; infinite for 0.
+fn keys_per_zeros(probes: u8) -> Vec<f64> {
+    let step = (-1.0 / LINE_BITS as f64).ln_1p() * f64::from(probes);
+    // From 512 zeros, which no key left, −0 would come.
+    (0..=512_u32).map(|zeros| ((f64::from(zeros) / 512.0).ln() / step).max(0.0)).collect()
+}
+
 impl Probe for BlockedParams {
     #[inline]
     fn bits(&self) -> u64 {
@@ -55,17 +62,22 @@ impl Probe for BlockedParams {
     }
 
     fn fill_fpp<L: ReadLine>(&self, lines: &[L]) -> f64 {
-        // A line is picked evenly, then every probe meets a one with the line's own fill.
-        let per_fill: Vec<f64> =
-            (0..=512).map(|ones| (f64::from(ones) / 512.0).powi(i32::from(self.probes()))).collect();
+        // A line is picked evenly, then every probe meets a one with the line's own fill; or the key shares the
+        // 32 bits of hash inside the line with one of its keys.
+        let per_fill: Vec<f64> = (0..=512_u32)
+            .zip(keys_per_zeros(self.probes()).into_iter().rev())
+            .map(|(ones, keys)| {
+                let met = (f64::from(ones) / 512.0).powi(i32::from(self.probes()));
+                (met + keys / 2_f64.powi(32)).min(1.0)
+            })
+            .collect();
         let sum: f64 = lines.iter().map(|line| per_fill[ones(line) as usize]).sum();
         if lines.is_empty() { 0.0 } else { sum / lines.len() as f64 }
     }
 
     fn keys_from_fill<L: ReadLine>(&self, lines: &[L]) -> Option<u64> {
         // Line by line, i keys leave 512·(1 − 1/512)^(i·k) zeros on average; the sum over lines estimates n.
-        let step = (-1.0 / LINE_BITS as f64).ln_1p() * f64::from(self.probes());
-        let per_zeros: Vec<f64> = (0..=512).map(|zeros| (f64::from(zeros) / 512.0).ln() / step).collect();
+        let per_zeros = keys_per_zeros(self.probes());
         let sum: f64 = lines.iter().map(|line| per_zeros[512 - ones(line) as usize]).sum();
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "finite, at least 0")]
         sum.is_finite().then(|| sum.round() as u64)

@@ -18,7 +18,8 @@
 //! up to 8 times at low rates, and evaluating p at the mean and one standard deviation above it.
 //!
 //! The probes inside a line come from 32 bits of the hash, so two keys of one line share all their probes with
-//! probability 2⁻³², whatever `k` is. That adds λ/2³² and is the floor of this kind: about 10⁻⁸.
+//! probability 2⁻³², whatever `k` is. That adds λ/2³²: about 10⁻⁸ at 50 bits per key, below which a blocked filter
+//! grows in proportion to 1/p and no longer to log(1/p). Past [`MAX_BITS_PER_KEY`], near 10⁻¹⁰, it is refused.
 //!
 //! At 10 bits per key and 6 probes the model gives 0.966%. The best that 512-bit blocks can do, with k bits of a
 //! key that never coincide, is 0.955%; the probes of [`probe`](crate::probe) measure 0.963%. Over 8 to 20 bits
@@ -169,9 +170,12 @@ fn optimal_start(bits_per_key: f64) -> f64 {
 /// The false-positive rate of a large blocked filter with `bits_per_key` bits for each key and `probes` probes:
 /// the Poisson mixture of the module's docs.
 ///
-/// 1 for a filter of no bits per key, `NaN` for `NaN`.
+/// 1 for no bits per key and for fewer, `NaN` for `NaN`.
 #[must_use]
 pub fn blocked_fpp(bits_per_key: f64, probes: u8) -> f64 {
+    if bits_per_key <= 0.0 {
+        return 1.0;
+    }
     let mean = float(LINE_BITS) / bits_per_key;
     mixture(mean, probes, |i| mean / (i + 1.0))
 }
@@ -375,6 +379,17 @@ mod tests {
             assert_eq!(BlockedParams::for_fpp(keys, 0.01).unwrap().lines(), 1);
             assert_eq!(BlockedParams::for_bits_per_key(keys, 10.0).unwrap().lines(), 1);
         }
+    }
+
+    /// The sum over a mixture never ended for a weight that is no number, which −0.0 bits per key gave.
+    #[test]
+    fn the_rate_of_no_bits_is_one() {
+        for bits_per_key in [0.0, -0.0, -1e-300, -1.0, f64::NEG_INFINITY] {
+            assert_eq!(blocked_fpp(bits_per_key, 6), 1.0, "{bits_per_key}");
+            assert_eq!(crate::sizing::classic_fpp(bits_per_key, 6), 1.0, "{bits_per_key}");
+        }
+        assert!(blocked_fpp(f64::NAN, 6).is_nan());
+        assert_eq!(blocked_fpp(f64::INFINITY, 6), 0.0);
     }
 
     #[test]

@@ -118,8 +118,13 @@ fn optimal(keys: u64, bits: u64) -> f64 {
 
 /// The false-positive rate of a large classic filter with `bits_per_key` bits for each key and `probes` probes:
 /// (1 − e^(−k/b))^k.
+///
+/// 1 for no bits per key and for fewer, `NaN` for `NaN`.
 #[must_use]
 pub fn classic_fpp(bits_per_key: f64, probes: u8) -> f64 {
+    if bits_per_key <= 0.0 {
+        return 1.0;
+    }
     let probes = f64::from(probes);
     (-(-probes / bits_per_key).exp_m1()).powf(probes)
 }
