@@ -19,7 +19,7 @@ fn reference(hash: u64, bits: u64, probes: u8) -> Vec<usize> {
     let (mut x, mut y) = (hash, (mixed ^ (mixed / (1 << 32))) / 2 * 2 + 1);
     let mut all = Vec::new();
     for i in 0..u128::from(probes) {
-        all.push((x * u128::from(bits) / TWO_TO_64) as usize);
+        all.push(usize::try_from(x * u128::from(bits) / TWO_TO_64).unwrap());
         x = (x + y) % TWO_TO_64;
         y = (y + (i + 1) * GOLDEN) % TWO_TO_64;
     }
@@ -49,7 +49,7 @@ fn the_reference_bits_are_set_and_found() {
         let asked: Vec<u64> =
             pseudo_random(99).zip(there).flat_map(|(absent, there)| [absent, there]).take(1100).collect();
 
-        let mut set = vec![false; bits as usize];
+        let mut set = vec![false; usize::try_from(bits).unwrap()];
         let mut new = Vec::new();
         for &hash in &added {
             let places = reference(hash, bits, params.probes());

@@ -8,7 +8,7 @@ use crate::error::{FilterError, FormatError, SizingError};
 use crate::format::{self, Header, Kind, Shape};
 use crate::hash::{Hasher, Hashers, KeyHash};
 use crate::line::{LineBuf, LineBytes, ReadLine};
-use crate::probe::{Backend, Probe, ones};
+use crate::probe::{Backend, Probe, add_parallel, hash_and_add_parallel, ones};
 use crate::sizing::{BlockedParams, ClassicParams};
 
 /// A blocked Bloom filter: all probes of a key in one 64-byte line, one cache miss for each lookup.
@@ -124,6 +124,37 @@ pub struct Bloom<P: Schema> {
     pub(super) lines: LineBuf,
     /// Only a hint: a foreign writer may have got it wrong. What is in the filter, the bits say.
     pub(super) count: u64,
+}
+
+impl Bloom<BlockedParams> {
+    /// [`add_batch`](Self::add_batch) on up to `threads` threads; 0 and 1 mean the caller's own. The bits and the
+    /// count are the same for any number: each thread adds to lines of its own, all keys of a line in their order.
+    ///
+    /// Classic filters, of which a key has bits all over, have no such method: threads share a
+    /// [`AtomicClassicFilter`](crate::AtomicClassicFilter).
+    ///
+    /// Takes a megabyte of memory for each thread.
+    pub fn add_batch_parallel<K: AsRef<[u8]> + Sync>(&mut self, keys: &[K], threads: usize) -> u64 {
+        if threads < 2 {
+            return self.add_batch(keys);
+        }
+        let (params, backend, hasher) = (self.params, self.backend, &self.hasher);
+        let hash = |key: &K| hasher.hash(key.as_ref());
+        let new = hash_and_add_parallel(params, backend, self.lines.lines_mut(), keys, hash, threads);
+        self.count = self.count.saturating_add(new);
+        new
+    }
+
+    /// [`add_batch_parallel`](Self::add_batch_parallel) for hashes that the caller has.
+    pub fn add_hashes_parallel(&mut self, hashes: &[KeyHash], threads: usize) -> u64 {
+        if threads < 2 {
+            return self.add_hashes(hashes);
+        }
+        let (params, backend) = (self.params, self.backend);
+        let new = add_parallel(params, backend, self.lines.lines_mut(), hashes, threads);
+        self.count = self.count.saturating_add(new);
+        new
+    }
 }
 
 impl<P: Schema> Bloom<P> {

@@ -7,10 +7,9 @@ use super::{FilterOptions, bloom::Schema};
 use crate::compact;
 use crate::error::{FilterError, SizingError};
 use crate::format::{HEADER_BYTES, Header, Kind, crc32};
-use crate::hash::{Hasher, KeyHash};
-use crate::line::{LINE_BYTES, LineBytes};
-use crate::probe::Backend;
-use crate::sizing::CompactParams;
+use crate::hash::{Hasher, HasherIdentity, KeyHash};
+use crate::line::{LineBuf, LineBytes};
+use crate::probe::{Backend, Probe, add_parallel};
 
 /// Collects the hashes of keys, then writes a block of just the right size: what an engine uses when it writes
 /// a sorted file.
@@ -96,55 +95,68 @@ impl FilterBuilder {
         if self.hashes.is_empty() {
             return Ok(Header::empty(self.options.kind, self.options.hasher.identity()).encode().to_vec());
         }
+        let (threads, hasher) = (self.options.threads, self.options.hasher.identity());
         match self.options.params(self.keys())? {
-            AnyParams::Classic(params) => self.finish_bloom(params),
-            AnyParams::Blocked(params) => self.finish_bloom(params),
-            AnyParams::Compact(params) => self.finish_compact(params),
+            AnyParams::Classic(params) => {
+                block_of(params, hasher, |lines| params.add_batch(Backend::detect(), lines, &self.hashes))
+            }
+            AnyParams::Blocked(params) => block_of(params, hasher, |lines| {
+                let (backend, hashes) = (Backend::detect(), &self.hashes);
+                if threads < 2 {
+                    params.add_batch(backend, lines, hashes)
+                } else {
+                    add_parallel(params, backend, lines, hashes, threads)
+                }
+            }),
+            AnyParams::Compact(params) => {
+                let body = compact::build(self.hashes, params, threads)?;
+                let bytes = body.lines.bytes();
+                let header = Header {
+                    kind: Kind::Compact,
+                    probes: params.fingerprint_bits(),
+                    bits: bytes.len() as u64 * 8,
+                    count: body.keys,
+                    hasher,
+                    body_crc: crc32(bytes),
+                };
+                join(&header, bytes)
+            }
         }
     }
+}
 
-    fn finish_compact(self, params: CompactParams) -> Result<Vec<u8>, FilterError> {
-        let body = compact::build(self.hashes, params, self.options.threads)?;
-        let bytes = body.lines.bytes();
-        let header = Header {
-            kind: Kind::Compact,
-            probes: params.fingerprint_bits(),
-            bits: bytes.len() as u64 * 8,
-            count: body.keys,
-            hasher: self.options.hasher.identity(),
-            body_crc: crc32(bytes),
-        };
-        let mut block = Vec::new();
-        let length = HEADER_BYTES + bytes.len();
-        let out_of_memory = |_| FilterError::OutOfMemory { bytes: length as u64, source: None };
-        block.try_reserve_exact(length).map_err(out_of_memory)?;
-        block.extend_from_slice(&header.encode());
-        block.extend_from_slice(bytes);
-        Ok(block)
-    }
+/// The block of a Bloom filter that `add` adds the keys to and counts them.
+///
+/// The lines are a buffer of their own first, copied into the block when they are done: a large one has huge pages,
+/// and without them every add to a large filter waits for a page walk, which takes longer than the copy.
+fn block_of<P: Schema>(
+    params: P,
+    hasher: HasherIdentity,
+    add: impl FnOnce(&mut [LineBytes]) -> u64,
+) -> Result<Vec<u8>, FilterError> {
+    let out_of_memory = || FilterError::OutOfMemory { bytes: params.bits().div_ceil(8), source: None };
+    let mut lines = LineBuf::zeroed(params.line_count().ok_or_else(out_of_memory)?)?;
+    let count = add(lines.lines_mut());
+    let header = Header {
+        kind: P::KIND,
+        probes: params.probes(),
+        bits: params.bits(),
+        count,
+        hasher,
+        body_crc: crc32(lines.bytes()),
+    };
+    join(&header, lines.bytes())
+}
 
-    fn finish_bloom<P: Schema>(self, params: P) -> Result<Vec<u8>, FilterError> {
-        let out_of_memory = || FilterError::OutOfMemory { bytes: params.bits().div_ceil(8), source: None };
-        let body_bytes = params.line_count().and_then(|lines| lines.checked_mul(LINE_BYTES));
-        let block_bytes =
-            body_bytes.and_then(|bytes| bytes.checked_add(HEADER_BYTES)).ok_or_else(out_of_memory)?;
-        let mut block = Vec::new();
-        block.try_reserve_exact(block_bytes).map_err(|_| out_of_memory())?;
-        block.resize(block_bytes, 0);
-        let (header_bytes, body) = block.split_at_mut(HEADER_BYTES);
-        let lines: &mut [LineBytes] = bytemuck::cast_slice_mut(body);
-        let count = params.add_batch(Backend::detect(), lines, &self.hashes);
-        let header = Header {
-            kind: P::KIND,
-            probes: params.probes(),
-            bits: params.bits(),
-            count,
-            hasher: self.options.hasher.identity(),
-            body_crc: crc32(body),
-        };
-        header_bytes.copy_from_slice(&header.encode());
-        Ok(block)
-    }
+/// Header and body in one vector.
+fn join(header: &Header, body: &[u8]) -> Result<Vec<u8>, FilterError> {
+    let length = HEADER_BYTES.saturating_add(body.len());
+    let mut block = Vec::new();
+    let out_of_memory = |_| FilterError::OutOfMemory { bytes: length as u64, source: None };
+    block.try_reserve_exact(length).map_err(out_of_memory)?;
+    block.extend_from_slice(&header.encode());
+    block.extend_from_slice(body);
+    Ok(block)
 }
 
 /// Options and a count: the hashes are no text, and those of a secret hasher nobody's business.

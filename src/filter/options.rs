@@ -84,7 +84,8 @@ impl FilterOptions {
         Self { compact_load: Some(load), ..self }
     }
 
-    /// Sets how many threads build the filter; 1 unless set. The bytes are the same for any number.
+    /// Sets how many threads build the filter; 1 unless set. The bytes are the same for any number. A classic
+    /// filter is built by one all the same.
     #[must_use]
     pub fn threads(self, threads: usize) -> Self {
         Self { threads: threads.max(1), ..self }

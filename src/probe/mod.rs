@@ -12,8 +12,10 @@ mod batch;
 mod blocked;
 mod classic;
 pub mod kernel;
+mod partition;
 
 pub use kernel::Backend;
+pub(crate) use partition::{add_parallel, hash_and_add_parallel};
 
 use crate::hash::KeyHash;
 use crate::line::{AtomicLine, LineBytes, ReadLine};

@@ -29,7 +29,7 @@ use std::arch::x86_64::{
 };
 
 use super::scalar::STEP;
-use super::{set_batch, test_batch};
+use super::{Part, set_batch, test_batch};
 use crate::hash::KeyHash;
 use crate::line::{LineBytes, ReadLine};
 use crate::probe::blocked::{line_index, probe_seed};
@@ -81,9 +81,9 @@ impl Avx2 {
     }
 
     #[inline]
-    pub(super) fn add_batch(self, lines: &mut [LineBytes], hashes: &[KeyHash], probes: u8) -> u64 {
+    pub(super) fn add_batch(self, part: Part<'_>, hashes: &[KeyHash], probes: u8) -> u64 {
         // SAFETY: `self` exists, so `detect` has seen AVX2 on this CPU.
-        unsafe { add_batch(lines, hashes, probes) }
+        unsafe { add_batch(part, hashes, probes) }
     }
 
     #[inline]
@@ -256,16 +256,16 @@ fn set_rounds(line: &mut LineBytes, mut seed: u32, probes: usize) -> bool {
 }
 
 #[target_feature(enable = "avx2")]
-fn add_batch(lines: &mut [LineBytes], hashes: &[KeyHash], probes: u8) -> u64 {
+fn add_batch(part: Part<'_>, hashes: &[KeyHash], probes: u8) -> u64 {
     let probes = usize::from(probes);
     if probes > LANES {
-        set_batch(lines, hashes, |line, seed| set_rounds(line, seed, probes))
+        set_batch(part, hashes, |line, seed| set_rounds(line, seed, probes))
     } else {
         let multipliers = multipliers(probes);
         if probes <= LANES - SPARE {
-            set_batch(lines, hashes, |line, seed| set_round::<SPARE>(line, seed, multipliers))
+            set_batch(part, hashes, |line, seed| set_round::<SPARE>(line, seed, multipliers))
         } else {
-            set_batch(lines, hashes, |line, seed| set_round::<0>(line, seed, multipliers))
+            set_batch(part, hashes, |line, seed| set_round::<0>(line, seed, multipliers))
         }
     }
 }

@@ -121,10 +121,16 @@ impl Backend {
 
     /// Adds many hashes, each to its line; returns how many set a bit.
     pub(super) fn add_batch(self, lines: &mut [LineBytes], hashes: &[KeyHash], probes: u8) -> u64 {
+        let of = lines.len();
+        self.add_to_part(Part { lines, start: 0, of }, hashes, probes)
+    }
+
+    /// Adds many hashes, each to its line in a part that has all these lines; returns how many set a bit.
+    pub(super) fn add_to_part(self, part: Part<'_>, hashes: &[KeyHash], probes: u8) -> u64 {
         match self.0 {
-            Isa::Scalar => set_batch(lines, hashes, |line, seed| scalar::add(line, seed, probes)),
+            Isa::Scalar => set_batch(part, hashes, |line, seed| scalar::add(line, seed, probes)),
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx2(proof) => proof.add_batch(lines, hashes, probes),
+            Isa::Avx2(proof) => proof.add_batch(part, hashes, probes),
         }
     }
 }
@@ -132,6 +138,35 @@ impl Backend {
 impl fmt::Debug for Backend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+/// Some consecutive lines of a filter.
+#[derive(Debug)]
+pub(super) struct Part<'a> {
+    pub(super) lines: &'a mut [LineBytes],
+    /// The number in the filter of the first of them.
+    pub(super) start: usize,
+    /// The lines of the filter.
+    pub(super) of: usize,
+}
+
+impl Part<'_> {
+    /// The same part for a shorter time.
+    pub(super) fn reborrow(&mut self) -> Part<'_> {
+        Part { lines: self.lines, start: self.start, of: self.of }
+    }
+
+    /// True when the hash's line is in the part.
+    #[inline(always)]
+    pub(super) fn has(&self, hash: KeyHash) -> bool {
+        self.index(hash) < self.lines.len()
+    }
+
+    /// The place in the part of the hash's line; out of range where the line is in another part.
+    #[inline(always)]
+    fn index(&self, hash: KeyHash) -> usize {
+        line_index(hash, self.of).wrapping_sub(self.start)
     }
 }
 
@@ -153,15 +188,15 @@ fn test_batch<L: ReadLine>(
 
 /// The loop of a batched add; inlined as [`test_batch`] is.
 #[inline(always)]
-fn set_batch(lines: &mut [LineBytes], hashes: &[KeyHash], set: impl Fn(&mut LineBytes, u32) -> bool) -> u64 {
+fn set_batch(mut part: Part<'_>, hashes: &[KeyHash], set: impl Fn(&mut LineBytes, u32) -> bool) -> u64 {
     let mut new = 0;
     fetch_ahead(
-        lines,
+        &mut part,
         hashes,
-        |lines, hash| prefetch(lines, line_index(hash, lines.len())),
-        |lines, hash| {
-            let index = line_index(hash, lines.len());
-            new += u64::from(set(&mut lines[index], probe_seed(hash)));
+        |part, hash| prefetch(part.lines, part.index(hash)),
+        |part, hash| {
+            let index = part.index(hash);
+            new += u64::from(set(&mut part.lines[index], probe_seed(hash)));
         },
     );
     new
