@@ -22,6 +22,9 @@ fn kinds(table: &Table) -> String {
         .iter()
         .map(|block| match block.kind {
             Kind::Blocked { probes, .. } => format!("blocked Bloom, {probes} probes"),
+            Kind::Compact { fingerprint_bits, layers, .. } => {
+                format!("compact, {fingerprint_bits} bits, {layers} layers")
+            }
             Kind::Ribbon { columns, .. } => format!("Ribbon, {columns:.2} bits"),
             Kind::Legacy { probes } => format!("legacy Bloom, {probes} probes"),
             Kind::Unknown => "unknown: lets every key through".to_owned(),
@@ -31,7 +34,7 @@ fn kinds(table: &Table) -> String {
     match names.len() {
         0 => "no filter".to_owned(),
         1 => names.into_iter().collect(),
-        // Ribbon partitions differ in the last digits only.
+        // Ribbon partitions differ in the last digits, compact ones in their layers.
         kinds => format!("{} and {} others", names.into_iter().next().unwrap_or_default(), kinds - 1),
     }
 }

@@ -3,7 +3,7 @@
 use bloomline_rocksdb::FilterPolicy;
 use rocksdb::Cache;
 
-use crate::harness::{Model, folder, open, stock};
+use crate::harness::{Model, SORTS, folder, open, stock};
 
 #[test]
 fn cached_readers_outlive_the_database_and_the_policy() {
@@ -21,9 +21,9 @@ fn cached_readers_outlive_the_database_and_the_policy() {
         options
     };
     let mut folders = Vec::new();
-    for round in 0..6 {
+    for round in 0..12 {
         let folder = folder();
-        let policy = FilterPolicy::blocked(10.0).unwrap();
+        let policy = SORTS[round / 2 % 2].policy();
         let options = build(&policy, round % 2 == 0);
         drop(policy);
         let mut model = Model::default();

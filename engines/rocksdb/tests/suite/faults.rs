@@ -1,9 +1,8 @@
 //! A panic in Rust never reaches RocksDB: the filter is missing, the data is not.
 
-use bloomline_rocksdb::FilterPolicy;
 use bloomline_rocksdb::testing::{Stage, faulty};
 
-use crate::harness::{Model, folder, open, options};
+use crate::harness::{Model, SORTS, folder, open, options};
 
 #[test]
 fn a_panic_at_any_stage_costs_a_filter_and_nothing_else() {
@@ -15,9 +14,10 @@ fn a_panic_at_any_stage_costs_a_filter_and_nothing_else() {
             previous(info);
         }
     }));
-    for stage in [Stage::Choose, Stage::Prepare, Stage::Write, Stage::Open, Stage::Probe] {
+    let stages = [Stage::Choose, Stage::Prepare, Stage::Write, Stage::Open, Stage::Probe];
+    for (sort, stage) in SORTS.into_iter().flat_map(|sort| stages.map(|stage| (sort, stage))) {
         let folder = folder();
-        let sound = FilterPolicy::blocked(10.0).unwrap();
+        let sound = sort.policy();
         let policy = faulty(&sound, stage);
         let mut model = Model::default();
         {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use bloomline_rocksdb::FilterPolicy;
 use rocksdb::{BlockBasedOptions, DB, IteratorMode, Options};
 use tempfile::TempDir;
 
@@ -23,6 +24,37 @@ pub(crate) fn present(number: u64) -> [u8; 16] {
 /// A key that is never written.
 pub(crate) fn absent(number: u64) -> [u8; 16] {
     key(0, number)
+}
+
+/// A kind of filter that Bloomline builds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sort {
+    /// The policy's text.
+    pub(crate) id: &'static str,
+    /// The false-positive rate of its filters.
+    pub(crate) rate: f64,
+    /// Whether a stock RocksDB uses its filters.
+    pub(crate) stock: bool,
+    /// The first byte of its trailers.
+    pub(crate) marker: u8,
+}
+
+/// Both kinds, at about the same rate. What holds of filters holds of each.
+pub(crate) const SORTS: [Sort; 2] = [
+    Sort { id: "blocked:10", rate: 0.0096, stock: true, marker: 0xff },
+    Sort { id: "compact:0.01", rate: 0.0078125, stock: false, marker: 0xb3 },
+];
+
+impl Sort {
+    /// A new policy.
+    pub(crate) fn policy(self) -> FilterPolicy {
+        self.id.parse().expect("a policy")
+    }
+
+    /// Whether a rate measured over some ten thousand lookups is the kind's.
+    pub(crate) fn has_rate(self, measured: f64) -> bool {
+        (measured / self.rate - 1.0).abs() < 0.25
+    }
 }
 
 /// Options that count, do not compact by themselves, and create.

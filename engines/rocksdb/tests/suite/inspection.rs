@@ -49,6 +49,28 @@ fn a_partitioned_filter() {
 }
 
 #[test]
+fn compact_filters() {
+    for (fpp, bits) in [(0.01, 7), (0.0001, 14)] {
+        let mut options = options();
+        FilterPolicy::compact(fpp).unwrap().install(&mut options).unwrap();
+        let table = inspected(&options);
+        assert_eq!(
+            (table.filter_name.as_str(), table.filter_entries),
+            ("rocksdb.BuiltinBloomFilter", 20_000)
+        );
+        let [block] = &table.blocks[..] else { panic!("{table:?}") };
+        let Kind::Compact { keys, lines, layers, fingerprint_bits } = block.kind else { panic!("{block:?}") };
+        assert_eq!((keys, fingerprint_bits), (20_000, bits));
+        assert_eq!(lines * 64 + 48 + 5, block.bytes);
+        assert!((3..7).contains(&layers), "{layers}");
+        let used = table.bits_per_key().unwrap() / f64::from(bits);
+        assert!((1.03..1.11).contains(&used), "{used}");
+        assert_eq!(table.rate(), Some(1.0 / f64::from(1 << bits)));
+        assert_eq!(table.fill(), None);
+    }
+}
+
+#[test]
 fn filters_of_stock_rocksdb() {
     let ribbon = inspected(&stock(|table| table.set_ribbon_filter(10.0)));
     let [block] = &ribbon.blocks[..] else { panic!("{ribbon:?}") };

@@ -18,6 +18,11 @@ fn the_table_options_survive() {
     policy.install(&mut options).unwrap();
     assert_eq!(policy_name(&options), "bloomline:blocked:12.5");
     assert_eq!(FilterPolicy::installed(&options), Some(policy));
+    // One policy takes the place of another.
+    let policy = FilterPolicy::compact(0.02).unwrap();
+    policy.install(&mut options).unwrap();
+    assert_eq!(policy_name(&options), "bloomline:compact:0.02");
+    assert_eq!(FilterPolicy::installed(&options), Some(policy));
     let folder = folder();
     Model::default().fill(&open(&options, folder.path()), 0..100);
     let stored = std::fs::read_dir(folder.path())
@@ -27,7 +32,7 @@ fn the_table_options_survive() {
         .map(|path| std::fs::read_to_string(path).unwrap())
         .last()
         .unwrap();
-    for line in ["format_version=5", "block_size=12345", "filter_policy=bloomline:blocked:12.5"] {
+    for line in ["format_version=5", "block_size=12345", "filter_policy=bloomline:compact:0.02"] {
         assert!(stored.contains(line), "{line} in {stored}");
     }
 }
@@ -79,6 +84,13 @@ fn policies_out_of_range_are_refused() {
         assert!(error(FilterPolicy::blocked(bits_per_key)));
         assert!(error(FilterPolicy::rocksdb_bloom(bits_per_key)));
         assert!(error(FilterPolicy::rocksdb_ribbon(bits_per_key)));
+    }
+    for fpp in [0.0, 1.0 / 65_537.0, 1.0, -0.5, f64::NAN, f64::INFINITY] {
+        let got = match FilterPolicy::compact(fpp) {
+            Err(Error::FalsePositiveRate { got }) => got,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(got.to_bits(), fpp.to_bits());
     }
     assert_eq!(FilterPolicy::blocked_with_probes(10.0, 31), Err(Error::Probes { got: 31 }));
     let ten = FilterPolicy::blocked(10.0).unwrap();

@@ -19,10 +19,17 @@ fn kinds(db: &DB) -> BTreeMap<i32, Vec<Option<Kind>>> {
 
 #[test]
 fn flushes_compactions_and_the_bottom_get_their_own_filters() {
+    let ribbon = FilterPolicy::rocksdb_ribbon(10.0).unwrap();
+    the_deepest_level_gets(&ribbon, |kind| matches!(kind, Kind::Ribbon { .. }));
+    let compact = FilterPolicy::compact(0.001).unwrap();
+    the_deepest_level_gets(&compact, |kind| matches!(kind, Kind::Compact { fingerprint_bits: 10, .. }));
+}
+
+fn the_deepest_level_gets(deepest: &FilterPolicy, is: impl Fn(Kind) -> bool) {
     let policy = FilterPolicy::per_level(
         [
             (When::any().level(0).reason(Reason::Flush), FilterPolicy::blocked(16.0).unwrap()),
-            (When::any().from_last(0..=0), FilterPolicy::rocksdb_ribbon(10.0).unwrap()),
+            (When::any().from_last(0..=0), deepest.clone()),
         ],
         &FilterPolicy::none(),
     )
@@ -40,7 +47,7 @@ fn flushes_compactions_and_the_bottom_get_their_own_filters() {
     model.fill(&db, 10_000..12_000);
     let kinds = kinds(&db);
     assert_eq!(kinds.keys().copied().collect::<Vec<_>>(), [0, 6]);
-    assert!(kinds[&6].iter().all(|kind| matches!(kind, Some(Kind::Ribbon { .. }))), "{kinds:?}");
+    assert!(kinds[&6].iter().all(|kind| kind.is_some_and(&is)), "{kinds:?}");
     model.check(&db, 1_000);
 }
 

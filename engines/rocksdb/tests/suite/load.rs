@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use bloomline_rocksdb::{FilterPolicy, Tickers};
+use bloomline_rocksdb::Tickers;
 use rocksdb::{BlockBasedIndexType, Options};
 
-use crate::harness::{Model, absent, folder, open, present, stock};
+use crate::harness::{Model, SORTS, Sort, absent, folder, open, present, stock};
 
 const WRITERS: usize = 3;
-const KEYS: u64 = 30_000;
+const KEYS: u64 = 20_000;
 
 /// The `at`-th number of a writer.
 fn number(writer: usize, at: u64) -> u64 {
@@ -36,8 +36,12 @@ fn options(partitioned: bool) -> Options {
 }
 
 fn scenario(partitioned: bool) {
+    SORTS.into_iter().for_each(|sort| scenario_of(sort, partitioned));
+}
+
+fn scenario_of(sort: Sort, partitioned: bool) {
     let folder = folder();
-    let policy = FilterPolicy::blocked(10.0).unwrap();
+    let policy = sort.policy();
     let mut options = options(partitioned);
     policy.install(&mut options).unwrap();
     let db = open(&options, folder.path());

@@ -3,6 +3,7 @@
 
 mod blocks;
 mod cache;
+mod compact;
 mod damage;
 mod families;
 mod faults;

@@ -18,6 +18,9 @@ fn policies() -> Vec<FilterPolicy> {
         FilterPolicy::per_level(rules, &ten).unwrap(),
         FilterPolicy::monkey(&Monkey::default()).unwrap(),
         FilterPolicy::none(),
+        FilterPolicy::compact(0.01).unwrap(),
+        FilterPolicy::per_level([(When::any().level(0), ten)], &FilterPolicy::compact(0.001).unwrap())
+            .unwrap(),
     ]
 }
 
@@ -55,15 +58,22 @@ fn option_strings_name_every_policy() {
         let options = options().get_options_from_string(&text).unwrap();
         assert_eq!(FilterPolicy::installed(&options), Some(policy.clone()), "{text}");
         assert_eq!(policy_name(&options), format!("bloomline:{policy}"));
+        assert_eq!(policy.to_string().parse(), Ok(policy));
     }
 }
 
 #[test]
 fn wrong_parameters_give_no_policy_or_an_error_and_never_another_policy() {
     FilterPolicy::register().unwrap();
-    for id in
-        ["bloomline", "bloomline:", "bloomline:blocked:0", "bloomline:blocked:10k99", "bloomline:levels:else"]
-    {
+    for id in [
+        "bloomline",
+        "bloomline:",
+        "bloomline:blocked:0",
+        "bloomline:blocked:10k99",
+        "bloomline:levels:else",
+        "bloomline:compact:0",
+        "bloomline:compact:1",
+    ] {
         let text = format!("block_based_table_factory={{filter_policy={id}}}");
         if let Ok(options) = options().get_options_from_string(&text) {
             assert_eq!(policy_name(&options), "", "{id}");

@@ -1,9 +1,8 @@
 //! Every kind of write, at random, against the model: puts, deletes, merges, range deletes, and batches of them.
 
-use bloomline_rocksdb::FilterPolicy;
 use rocksdb::{BlockBasedIndexType, MergeOperands, WriteBatch};
 
-use crate::harness::{Model, Random, folder, open, stock};
+use crate::harness::{Model, Random, SORTS, Sort, folder, open, stock};
 
 fn append(_: &[u8], existing: Option<&[u8]>, operands: &MergeOperands) -> Option<Vec<u8>> {
     let mut value = existing.unwrap_or_default().to_vec();
@@ -12,6 +11,10 @@ fn append(_: &[u8], existing: Option<&[u8]>, operands: &MergeOperands) -> Option
 }
 
 fn scenario(partitioned: bool, detect_corruption: bool, seed: u64) {
+    SORTS.into_iter().for_each(|sort| scenario_of(sort, partitioned, detect_corruption, seed));
+}
+
+fn scenario_of(sort: Sort, partitioned: bool, detect_corruption: bool, seed: u64) {
     const KEYS: u64 = 3_000;
     let folder = folder();
     let mut random = Random::new(seed);
@@ -27,7 +30,7 @@ fn scenario(partitioned: bool, detect_corruption: bool, seed: u64) {
         format!("block_based_table_factory={{detect_filter_construct_corruption={detect_corruption}}}");
     options = options.get_options_from_string(text).unwrap();
     options.set_merge_operator_associative("append", append);
-    FilterPolicy::blocked(10.0).unwrap().install(&mut options).unwrap();
+    sort.policy().install(&mut options).unwrap();
     let mut model = Model::default();
     let mut db = open(&options, folder.path());
     for step in 0..30_000 {
