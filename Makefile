@@ -17,6 +17,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
 
 demo: ## build a table from a real word list, look up present and absent keys, with the filter and without
+	cargo build --release --locked -p bloomline-cli
 	cargo run --release --locked -q -p bloomline-cli -- demo
 
 test: test-core test-rocksdb ## every test

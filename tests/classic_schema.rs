@@ -1,8 +1,6 @@
 //! The bits that a classic filter sets, held against a second implementation written for obviousness: one `bool`
 //! per bit, arithmetic in 128 bits.
 
-#![expect(clippy::cast_possible_truncation, reason = "places in a filter of a few thousand bits")]
-
 use bloomline::KeyHash;
 use bloomline::line::LINE_BYTES;
 use bloomline::probe::{Backend, Probe};

@@ -104,6 +104,8 @@ fn an_owned_copy_answers_and_takes_no_keys() {
     let other = FilterReader::open(&block, &Hashers::new()).unwrap();
     assert!(matches!(any.merge_reader(&other), Err(MergeError::Static)));
     assert!(any.into_filter().is_none());
+    // A merge of one shard is refused like a merge of many.
+    assert!(matches!(bloomline::Merger::new().add(&other), Err(MergeError::Static)));
 }
 
 /// Every value of the header's fields and every directory that disagrees with the lines is refused, or leaves

@@ -166,9 +166,13 @@ impl Merger {
     /// Takes in the keys of one block. The first that holds keys is copied; all others are read where they lie.
     ///
     /// # Errors
-    /// [`MergeError`] with the field in which the block differs from those before it, and nothing is changed;
-    /// [`MergeError::Format`] where there is no memory for the copy of the first.
+    /// [`MergeError::Static`] for a compact filter; [`MergeError`] with the field in which the block differs from
+    /// those before it, and nothing is changed; [`MergeError::Format`] where there is no memory for the copy of the first.
     pub fn add<B: AsRef<[u8]>>(&mut self, block: &FilterReader<B>) -> Result<(), MergeError> {
+        if block.kind() == Kind::Compact {
+            // Even alone: whether a merge is possible must not depend on the number of shards.
+            return Err(MergeError::Static);
+        }
         let empty = matches!(block.body(), Body::Empty);
         match &mut self.merged {
             Some(merged) if !self.unsized_yet => merged.merge_reader(block),
