@@ -140,6 +140,9 @@ pub enum TableFault {
         /// The version of the file.
         got: u16,
     },
+    /// The file says version 0, which there never was: versions begin at 1.
+    #[error("format version 0, which does not exist: versions begin at 1")]
+    NoVersion,
     /// A field that is zero in this version holds something.
     #[error("the field `{field}` must be 0, got {got}")]
     Reserved {
