@@ -210,6 +210,9 @@ pub enum FormatError {
         /// The version of the block.
         got: u8,
     },
+    /// The block says version 0, which there never was: versions begin at 1.
+    #[error("version 0 of the filter block, which does not exist: versions begin at 1")]
+    NoVersion,
     /// The header is damaged.
     #[error("damaged header: its CRC32 is {got:#010x} where {expected:#010x} was written")]
     HeaderChecksum {

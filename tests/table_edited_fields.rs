@@ -49,6 +49,22 @@ fn the_file_header() {
     assert_eq!(edited(table(), |bytes, _| bytes[11] = 1), TableFault::Reserved { field: "flags", got: 256 });
 }
 
+/// A version 0 was once said to be newer than 1, and such a file not to be damaged: of file header or filter.
+#[test]
+fn version_0_is_damage_and_not_newer() {
+    let fault = edited(table(), |bytes, _| bytes[8] = 0);
+    assert_eq!(fault, TableFault::NoVersion);
+    assert!(fault.is_damage());
+    let fault = edited(table(), |bytes, map| bytes[map.filter.clone().unwrap().start + 4] = 0);
+    assert_eq!(fault, TableFault::Filter(FormatError::NoVersion));
+    assert!(fault.is_damage());
+    for version in [2_u16, 256, u16::MAX] {
+        let fault = edited(table(), |bytes, _| bytes[8..10].copy_from_slice(&version.to_le_bytes()));
+        assert_eq!(fault, TableFault::Version { newest: 1, got: version });
+        assert!(!fault.is_damage());
+    }
+}
+
 #[test]
 fn the_footers_version_and_flags() {
     assert_eq!(

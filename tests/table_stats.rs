@@ -3,6 +3,7 @@
 mod table_common;
 
 use bloomline::TableOptions;
+use bloomline::error::{TableError, TableFault};
 use bloomline::hash::Hashers;
 use bloomline::table::ReadStats;
 use bloomline::{TableReader, TableWriter};
@@ -122,4 +123,48 @@ fn a_filter_with_a_damaged_body_is_passed_by_once_it_is_known() {
     assert!(table.filter().is_none());
     assert_eq!(table.get(&key(4)).unwrap(), Some(&b"value"[..]));
     assert_eq!(table.stats().filter_unusable, 1);
+}
+
+/// A filter whose checksums held and whose bits were none denied every key, and verification said so; lookups
+/// still asked it, and lost keys that the table had.
+#[test]
+fn a_filter_that_denies_a_key_is_passed_by_once_it_is_known() {
+    let (_folder, whole) = table(TableOptions::default());
+    let mut bytes = std::fs::read(whole.path()).unwrap();
+    let map = table_common::surgery::map(&bytes);
+    let filter = map.filter.clone().unwrap();
+    bytes[filter.start + 48..filter.end].fill(0);
+    table_common::surgery::mend(&mut bytes, &map);
+    std::fs::write(whole.path(), &bytes).unwrap();
+    let table = TableReader::open_unverified(whole.path(), &Hashers::new()).unwrap();
+    assert_eq!(table.get(&key(4)).unwrap(), None, "what the documentation of open_unverified warns of");
+    // The second time as the first, though the filter's own checksum holds.
+    for _ in 0..2 {
+        let error = table.verify().unwrap_err();
+        assert!(
+            matches!(&error, TableError::File { source: TableFault::FilterDeniesKey { .. }, .. }),
+            "{error}"
+        );
+        assert!(table.filter().is_none());
+        assert_eq!(table.get(&key(4)).unwrap(), Some(&b"value"[..]));
+        assert_eq!(table.multi_get(&[key(4)]).unwrap(), [Some(&b"value"[..])]);
+    }
+    assert_eq!(table.stats().filter_unusable, 4);
+}
+
+/// Lookups that had failed were counted as such that could not ask the filter, 256 of a `multi_get` at a time.
+#[test]
+fn failed_lookups_count_only_the_blocks_that_they_read() {
+    let (_folder, whole) = table(TableOptions::default());
+    let mut bytes = std::fs::read(whole.path()).unwrap();
+    let map = table_common::surgery::map(&bytes);
+    bytes[map.filter.unwrap().start + 8] ^= 1;
+    bytes[map.blocks[0].start] ^= 1;
+    std::fs::write(whole.path(), &bytes).unwrap();
+    let table = TableReader::open_unverified(whole.path(), &Hashers::new()).unwrap();
+    assert!(table.get(&key(4)).unwrap_err().is_damage());
+    assert!(table.multi_get(&[b"z".to_vec(), key(4).to_vec(), key(6).to_vec()]).unwrap_err().is_damage());
+    let stats = table.stats();
+    assert_eq!((stats.lookups, stats.filter_unusable, stats.found), (1, 1, 0), "the key past the last");
+    assert_eq!(stats.block_reads, 2);
 }

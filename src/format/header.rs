@@ -95,9 +95,9 @@ impl Header {
     ///
     /// # Errors
     /// In the order of the checks: [`FormatError::TooShort`], [`FormatError::Magic`],
-    /// [`FormatError::HeaderChecksum`], [`FormatError::Version`], then for fields that hold what no writer writes
-    /// [`FormatError::Reserved`], [`FormatError::UnknownKind`], [`FormatError::EmptyWithKeys`],
-    /// [`FormatError::Parameters`] and [`FormatError::Layers`].
+    /// [`FormatError::HeaderChecksum`], [`FormatError::NoVersion`] or [`FormatError::Version`], then for fields
+    /// that hold what no writer writes [`FormatError::Reserved`], [`FormatError::UnknownKind`],
+    /// [`FormatError::EmptyWithKeys`], [`FormatError::Parameters`] and [`FormatError::Layers`].
     pub fn decode(block: &[u8]) -> Result<Self, FormatError> {
         let Some(bytes) = block.first_chunk::<HEADER_BYTES>() else {
             // A foreign file is better told by its first bytes than by its length.
@@ -114,7 +114,10 @@ impl Header {
         if expected != got {
             return Err(FormatError::HeaderChecksum { expected, got });
         }
-        if bytes[VERSION_AT] != VERSION {
+        if bytes[VERSION_AT] == 0 {
+            return Err(FormatError::NoVersion);
+        }
+        if bytes[VERSION_AT] > VERSION {
             return Err(FormatError::Version { newest: VERSION, got: bytes[VERSION_AT] });
         }
         if bytes[FLAGS_AT] != 0 {
@@ -265,6 +268,12 @@ mod tests {
     #[test]
     fn a_newer_version_is_told_from_a_damaged_one() {
         assert!(matches!(edited(VERSION_AT, &[2]), Err(FormatError::Version { newest: 1, got: 2 })));
+    }
+
+    /// A block of version 0 was once said to be of a newer version than 1.
+    #[test]
+    fn version_0_is_not_a_newer_one() {
+        assert_eq!(edited(VERSION_AT, &[0]), Err(FormatError::NoVersion));
     }
 
     #[test]

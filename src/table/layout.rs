@@ -71,7 +71,10 @@ fn check_header(file: &[u8]) -> Result<(), TableFault> {
         return Err(TableFault::HeaderChecksum { expected, got });
     }
     let version = u16::from_le_bytes(field(header, VERSION_AT));
-    if version != VERSION {
+    if version == 0 {
+        return Err(TableFault::NoVersion);
+    }
+    if version > VERSION {
         return Err(TableFault::Version { newest: VERSION, got: version });
     }
     let flags = u16::from_le_bytes(field(header, FLAGS_AT));

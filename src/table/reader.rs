@@ -35,7 +35,7 @@ pub struct TableReader {
     pub(super) sections: Sections,
     pub(super) filter: Filter,
     properties: Properties,
-    /// The filter's body has been seen to be damaged.
+    /// The filter has been seen to be damaged, or to deny a key of the table.
     pub(super) filter_damaged: AtomicBool,
     /// The checksum of the index has been seen to hold.
     index_verified: AtomicBool,
@@ -62,8 +62,10 @@ enum Verdict {
     Absent,
     /// Perhaps present.
     Maybe,
-    /// There was no filter to ask.
+    /// There was no filter to ask, or it was passed by on purpose.
     Unasked,
+    /// There is a filter, and it can't be asked.
+    Unusable,
 }
 
 impl TableReader {
@@ -148,8 +150,8 @@ impl TableReader {
     /// happens only with a reader that was opened unverified.
     pub fn get(&self, key: &[u8]) -> Result<Option<&[u8]>, TableError> {
         self.require_entries()?;
-        let verdict = match self.usable_filter(1) {
-            None => Verdict::Unasked,
+        let verdict = match self.filter() {
+            None => self.unasked(),
             Some(filter) if filter.might_contain(key) => Verdict::Maybe,
             Some(_) => Verdict::Absent,
         };
@@ -167,13 +169,13 @@ impl TableReader {
         let mut maybe = [false; CHUNK];
         for chunk in keys.chunks(CHUNK) {
             let maybe = &mut maybe[..chunk.len()];
-            let asked = self.usable_filter(chunk.len() as u64);
+            let asked = self.filter();
             if let Some(filter) = asked {
                 filter.might_contain_batch(chunk, maybe);
             }
             for (key, &maybe) in chunk.iter().zip(&*maybe) {
                 let verdict = match (asked, maybe) {
-                    (None, _) => Verdict::Unasked,
+                    (None, _) => self.unasked(),
                     (_, true) => Verdict::Maybe,
                     (_, false) => Verdict::Absent,
                 };
@@ -251,19 +253,18 @@ impl TableReader {
         self.counters.snapshot()
     }
 
-    /// The filter that the next `lookups` should ask; counts them where there is one that can't be asked.
-    fn usable_filter(&self, lookups: u64) -> Option<&FilterReader<FileSlice>> {
-        let filter = self.filter();
-        if filter.is_none() && !matches!(self.filter, Filter::Absent) {
-            self.counters.count_unusable(lookups);
+    /// The verdict where [`filter`](Self::filter) is `None`.
+    fn unasked(&self) -> Verdict {
+        match self.filter {
+            Filter::Absent => Verdict::Unasked,
+            _ => Verdict::Unusable,
         }
-        filter
     }
 
     /// What follows the filter: index, then at most one data block.
     fn finish_lookup(&self, key: &[u8], verdict: Verdict) -> Result<Option<&[u8]>, TableError> {
         if let Verdict::Absent = verdict {
-            self.counters.count(Outcome::FilterNegative, 1);
+            self.counters.count(Outcome::FilterNegative);
             return Ok(None);
         }
         let value = self.search(key).map_err(|source| self.fault(source))?;
@@ -272,7 +273,10 @@ impl TableReader {
             (None, Verdict::Maybe) => Outcome::FalsePositive,
             (None, _) => Outcome::Absent,
         };
-        self.counters.count(outcome, 1);
+        self.counters.count(outcome);
+        if let Verdict::Unusable = verdict {
+            self.counters.count_unusable();
+        }
         Ok(value)
     }
 

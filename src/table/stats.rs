@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// How the lookups of a reader have gone, since it was opened.
 ///
 /// `lookups` is the sum of `filter_negatives`, `false_positives`, `found` and those lookups that found nothing
-/// and had no filter to ask. Lookups that ended in an error don't count.
+/// and asked no filter. A lookup that ended in an error counts only in `block_reads`, if it came so far. Of a
+/// `multi_get` that failed, the keys before the one that failed count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct ReadStats {
@@ -17,9 +18,11 @@ pub struct ReadStats {
     pub false_positives: u64,
     /// Lookups that found a value.
     pub found: u64,
-    /// Data blocks read by lookups.
+    /// Data blocks read by lookups, those included that turned out to be damaged.
     pub block_reads: u64,
-    /// Lookups that should have asked the filter and could not, because it is damaged.
+    /// Lookups that went to the index because the table's filter could not be asked: its header is damaged,
+    /// [`verify`](super::TableReader::verify) found it damaged or denying a key, or the hasher that it needs was
+    /// not given. Each is also counted by its outcome. Zero for a table without a filter.
     pub filter_unusable: u64,
 }
 
@@ -47,22 +50,22 @@ pub(super) struct Counters {
 }
 
 impl Counters {
-    pub(super) fn count(&self, outcome: Outcome, lookups: u64) {
+    pub(super) fn count(&self, outcome: Outcome) {
         let counter = match outcome {
             Outcome::FilterNegative => &self.filter_negatives,
             Outcome::FalsePositive => &self.false_positives,
             Outcome::Found => &self.found,
             Outcome::Absent => &self.absent,
         };
-        counter.fetch_add(lookups, Relaxed);
+        counter.fetch_add(1, Relaxed);
     }
 
     pub(super) fn count_block_read(&self) {
         self.block_reads.fetch_add(1, Relaxed);
     }
 
-    pub(super) fn count_unusable(&self, lookups: u64) {
-        self.filter_unusable.fetch_add(lookups, Relaxed);
+    pub(super) fn count_unusable(&self) {
+        self.filter_unusable.fetch_add(1, Relaxed);
     }
 
     pub(super) fn snapshot(&self) -> ReadStats {

@@ -32,7 +32,7 @@ impl TableReader {
     /// ascend, index and properties agree with the data blocks, the filter knows every key.
     ///
     /// Lookups don't verify again what has once been found to be whole. Where the filter turns out to be damaged,
-    /// lookups no longer ask it.
+    /// or to deny a key of the table, lookups no longer ask it.
     ///
     /// # Errors
     /// [`TableError::File`] with the first fault that is found.
@@ -65,9 +65,8 @@ impl TableReader {
         match &self.filter {
             Filter::Absent => Ok(None),
             Filter::Ready(filter) => {
-                let verified = filter.verify();
-                self.filter_damaged.store(verified.is_err(), Ordering::Relaxed);
-                verified?;
+                // What was once seen to be damaged stays so.
+                filter.verify().inspect_err(|_| self.filter_damaged.store(true, Ordering::Relaxed))?;
                 Ok(Some(filter))
             }
             Filter::Locked(block, _) => {
@@ -96,7 +95,8 @@ impl TableReader {
             }
             let indexed = index.key(number).map_err(|malformed| self.malformed_index(malformed))?;
             same_key("last key of a block, by the index", Some(indexed), Some(&keys.last))?;
-            check_known(filter, &hashes, offset)?;
+            check_known(filter, &hashes, offset)
+                .inspect_err(|_| self.filter_damaged.store(true, Ordering::Relaxed))?;
             first_key.get_or_insert(keys.first);
             last_key = Some(indexed);
         }
