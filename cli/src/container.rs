@@ -9,6 +9,9 @@ use bloomline::{FilterReader, Membership, TableReader};
 use clap::Args;
 
 use crate::exit::Failure;
+use crate::file_id::FileId;
+use crate::hashers::KeyFileArgs;
+use crate::input::Source;
 use crate::interrupt;
 
 /// The flag of every command that answers from a file.
@@ -90,8 +93,24 @@ pub(crate) fn failure_to_verify(error: TableError) -> Failure {
     }
 }
 
-/// Refuses, before any work is done, an output that can't be written when it is.
-pub(crate) fn check_output(path: &Path) -> Result<(), Failure> {
+/// Refuses, before any work is done, an output that can't be written when it is, or that would take the place of
+/// something that the command reads: one of its inputs, or the file of the secret key.
+pub(crate) fn check_output(
+    path: &Path,
+    inputs: impl IntoIterator<Item = Source>,
+    secret: &KeyFileArgs,
+) -> Result<(), Failure> {
+    if let Some(output) = FileId::of_path(path) {
+        let is_output = |id: Option<FileId>| id.is_some_and(|id| id == output);
+        let overwritten =
+            |what| Err(Failure::input(path.display(), format_args!("is {what}, and would be overwritten")));
+        if inputs.into_iter().any(|input| is_output(input.file_id())) {
+            return overwritten("the input");
+        }
+        if is_output(secret.path().and_then(FileId::of_path)) {
+            return overwritten("the file of the secret key");
+        }
+    }
     match path.metadata() {
         Ok(found) if found.is_dir() => {
             Err(Failure::input(path.display(), "is a directory, expected the name of a file to write"))

@@ -76,9 +76,8 @@ struct Report {
 impl Table {
     pub(super) fn run(self) -> Result<Outcome, Failure> {
         let started = Instant::now();
+        container::check_output(&self.output, [self.pairs.clone()], &self.filter.hasher.secret)?;
         let options = self.filter.options(self.kind.kind())?;
-        container::check_output(&self.output)?;
-        self.pairs.refuse_as_output(&self.output)?;
         let sorted = self.read()?;
         let _guard = interrupt::Guard::new();
         let options = TableOptions::default().filter(Some(options));
