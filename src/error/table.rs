@@ -66,6 +66,13 @@ pub enum TableError {
         /// The file that was being written.
         path: PathBuf,
     },
+    /// The caller's [`Cancel`](crate::table::Cancel) gave the file up. Nothing was published: what was at the path
+    /// is still there.
+    #[error("{}: writing it was cancelled", path.display())]
+    Interrupted {
+        /// The file that was being written.
+        path: PathBuf,
+    },
     /// Entries were asked for from a file that holds a filter only.
     #[error("{}: a filter file: it holds no entries to look up", path.display())]
     FilterOnly {

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
+use super::cancel::Cancel;
 use crate::error::{TableError, TableFault};
 
 /// A file on its way. Call order: `write* commit`.
@@ -22,15 +23,21 @@ pub(super) struct AtomicFile {
     target: PathBuf,
     /// Bytes written.
     bytes: u64,
+    cancel: Cancel,
+    /// Bytes that may be written before `cancel` is asked again.
+    unasked: usize,
 }
 
 impl AtomicFile {
     /// Bytes that gather before they are written.
     const BUFFER_BYTES: usize = 256 << 10;
 
+    /// Bytes that are written from one question whether to stop to the next.
+    const ASK_EVERY: usize = 8 << 20;
+
     /// Begins a file that will replace whatever regular file is at `path`. A symbolic link stays, and the file
     /// that it leads to is replaced. Devices and folders are refused.
-    pub(super) fn create(path: &Path) -> Result<Self, TableError> {
+    pub(super) fn create(path: &Path, cancel: Cancel) -> Result<Self, TableError> {
         let (target, permissions) = match fs::metadata(path) {
             Ok(old) => {
                 if let Some(fault) = not_a_file(&old) {
@@ -55,7 +62,7 @@ impl AtomicFile {
             temporary.as_file().set_permissions(permissions).map_err(failed(path, "set its permissions"))?;
         }
         let temporary = BufWriter::with_capacity(Self::BUFFER_BYTES, temporary);
-        Ok(Self { temporary, path: path.to_owned(), target, bytes: 0 })
+        Ok(Self { temporary, path: path.to_owned(), target, bytes: 0, cancel, unasked: 0 })
     }
 
     /// Appends bytes.
@@ -68,8 +75,12 @@ impl AtomicFile {
         &mut self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), TableError> {
-        let mut counted = Counted { out: &mut self.temporary, bytes: &mut self.bytes };
-        write(&mut counted).map_err(failed(&self.path, "write it"))
+        let mut counted = Counted { file: self, stopped: false };
+        let written = write(&mut counted);
+        if counted.stopped {
+            return Err(TableError::Interrupted { path: self.path.clone() });
+        }
+        written.map_err(failed(&self.path, "write it"))
     }
 
     /// Bytes written so far.
@@ -85,31 +96,44 @@ impl AtomicFile {
     /// Publishes the file, durably. On an error the old file, if any, is still in place, except where only the
     /// sync of the folder failed: then the new file is, and may be gone after a power failure.
     pub(super) fn commit(self) -> Result<u64, TableError> {
-        let Self { temporary, path, target, bytes } = self;
+        let Self { temporary, path, target, bytes, cancel, .. } = self;
         let temporary =
             temporary.into_inner().map_err(|error| failed(&path, "write it")(error.into_error()))?;
         temporary.as_file().sync_all().map_err(failed(&path, "sync it"))?;
+        if cancel.should_stop() {
+            return Err(TableError::Interrupted { path });
+        }
         temporary.persist(&target).map_err(|error| failed(&path, "rename it into place")(error.error))?;
         sync_folder(folder(&target)).map_err(failed(&path, "sync its folder"))?;
         Ok(bytes)
     }
 }
 
-/// Counts the bytes that go through.
-struct Counted<'a, W> {
-    out: W,
-    bytes: &'a mut u64,
+/// Counts the bytes that go through, and asks now and then whether to stop.
+struct Counted<'a> {
+    file: &'a mut AtomicFile,
+    stopped: bool,
 }
 
-impl<W: Write> Write for Counted<'_, W> {
+impl Write for Counted<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.out.write(bytes)?;
-        *self.bytes += written as u64;
+        let file = &mut *self.file;
+        if file.unasked == 0 {
+            if file.cancel.should_stop() {
+                self.stopped = true;
+                // Not of the kind `Interrupted`, after which `write_all` would try again.
+                return Err(io::Error::other("cancelled"));
+            }
+            file.unasked = AtomicFile::ASK_EVERY;
+        }
+        let written = file.temporary.write(&bytes[..bytes.len().min(file.unasked)])?;
+        file.unasked -= written;
+        file.bytes += written as u64;
         Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
+        self.file.temporary.flush()
     }
 }
 

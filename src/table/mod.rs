@@ -24,6 +24,7 @@
 
 mod atomic_file;
 mod block;
+mod cancel;
 mod index;
 mod iter;
 mod layout;
@@ -35,6 +36,7 @@ mod varint;
 mod verify;
 mod writer;
 
+pub use cancel::Cancel;
 pub use iter::Entries;
 pub use layout::{END_MAGIC, FILE_HEADER_BYTES, FOOTER_BYTES, MAGIC, MIN_FILE_BYTES, VERSION};
 pub use properties::Properties;
@@ -43,5 +45,5 @@ pub use stats::ReadStats;
 pub use verify::verify_file;
 pub use writer::{
     MAX_KEY_BYTES, MAX_VALUE_BYTES, TableOptions, TableSummary, TableWriter, write_filter_block,
-    write_filter_file,
+    write_filter_file, write_filter_file_with,
 };

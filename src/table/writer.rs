@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::atomic_file::AtomicFile;
 use super::block::BlockBuilder;
+use super::cancel::Cancel;
 use super::index::IndexBuilder;
 use super::layout::{self, Extent, Footer, encode_header};
 use super::properties::{self, Properties};
@@ -27,11 +28,12 @@ const MAX_BLOCK_BYTES: usize = 1 << 30;
 pub struct TableOptions {
     filter: Option<FilterOptions>,
     block_bytes: usize,
+    cancel: Cancel,
 }
 
 impl Default for TableOptions {
     fn default() -> Self {
-        Self { filter: Some(FilterOptions::default()), block_bytes: 4096 }
+        Self { filter: Some(FilterOptions::default()), block_bytes: 4096, cancel: Cancel::never() }
     }
 }
 
@@ -48,6 +50,13 @@ impl TableOptions {
     #[must_use]
     pub fn block_bytes(self, block_bytes: usize) -> Self {
         Self { block_bytes: block_bytes.min(MAX_BLOCK_BYTES), ..self }
+    }
+
+    /// Sets when to give the table up: [`TableWriter::add`] and [`TableWriter::finish`] then return
+    /// [`TableError::Interrupted`].
+    #[must_use]
+    pub fn cancel(self, cancel: Cancel) -> Self {
+        Self { cancel, ..self }
     }
 }
 
@@ -111,7 +120,7 @@ impl TableWriter {
     /// # Errors
     /// [`TableError::File`] where something other than a regular file is at `path`; [`TableError::Io`].
     pub fn create(path: &Path, options: TableOptions) -> Result<Self, TableError> {
-        let mut file = AtomicFile::create(path)?;
+        let mut file = AtomicFile::create(path, options.cancel)?;
         file.write(&encode_header())?;
         Ok(Self {
             file,
@@ -129,7 +138,8 @@ impl TableWriter {
     ///
     /// # Errors
     /// [`TableError::KeyOrder`] and [`TableError::TooLong`] for an entry that is refused: the writer is as it
-    /// was, and takes others. [`TableError::Io`] where a write failed, and [`TableError::GivenUp`] from then on.
+    /// was, and takes others. [`TableError::Io`] where a write failed and [`TableError::Interrupted`]
+    /// where the caller cancelled, and [`TableError::GivenUp`] from then on.
     pub fn add(&mut self, key: &[u8], value: &[u8]) -> Result<(), TableError> {
         self.check(key, value)?;
         let entry_bytes = key.len() + value.len();
@@ -192,7 +202,7 @@ impl TableWriter {
     ///
     /// # Errors
     /// [`TableError::Filter`] where the filter's budget can't be met for so many keys, [`TableError::Io`],
-    /// [`TableError::GivenUp`]. The file that was at the path is then still there.
+    /// [`TableError::Interrupted`], [`TableError::GivenUp`]. The file that was at the path is then still there.
     pub fn finish(mut self) -> Result<TableSummary, TableError> {
         if self.given_up {
             return Err(TableError::GivenUp { path: self.file.path().to_owned() });
@@ -256,7 +266,19 @@ fn write_sealed(
 /// # Errors
 /// [`TableError::File`] where something other than a regular file is at `path`; [`TableError::Io`].
 pub fn write_filter_file(path: &Path, filter: &(impl Membership + ?Sized)) -> Result<u64, TableError> {
-    write_filter_alone(path, |out| filter.write_to(out))
+    write_filter_file_with(path, filter, &Cancel::never())
+}
+
+/// [`write_filter_file`] that can be cancelled.
+///
+/// # Errors
+/// As [`write_filter_file`]; [`TableError::Interrupted`].
+pub fn write_filter_file_with(
+    path: &Path,
+    filter: &(impl Membership + ?Sized),
+    cancel: &Cancel,
+) -> Result<u64, TableError> {
+    write_filter_alone(path, cancel, |out| filter.write_to(out))
 }
 
 /// [`write_filter_file`] for a filter that is encoded already, such as [`FilterBuilder::finish`] gives. The
@@ -267,14 +289,15 @@ pub fn write_filter_file(path: &Path, filter: &(impl Membership + ?Sized)) -> Re
 pub fn write_filter_block(path: &Path, block: &[u8]) -> Result<u64, TableError> {
     let damaged = |fault: FormatError| TableError::File { path: path.to_owned(), source: fault.into() };
     FilterBlock::open(block).map_err(damaged)?;
-    write_filter_alone(path, |out| out.write_all(block))
+    write_filter_alone(path, &Cancel::never(), |out| out.write_all(block))
 }
 
 fn write_filter_alone(
     path: &Path,
+    cancel: &Cancel,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<u64, TableError> {
-    let mut file = AtomicFile::create(path)?;
+    let mut file = AtomicFile::create(path, cancel.clone())?;
     file.write(&encode_header())?;
     let filter = write_filter(&mut file, write)?;
     let properties = Properties { writer: properties::writer(), ..Properties::default() };
