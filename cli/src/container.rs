@@ -75,9 +75,14 @@ pub(crate) fn filter_failure(table: &TableReader, fault: FormatError) -> Failure
     failure(TableError::File { path: table.path().to_owned(), source: fault.into() })
 }
 
-/// Exit code 3 for a damaged file, 2 for all else. The message names the file already.
+/// Exit code 3 for a damaged file, that of the signal for one that was given up on a signal, 2 for all else. The
+/// message names the file already.
 pub(crate) fn failure(error: TableError) -> Failure {
-    if error.is_damage() { Failure::Damaged(error.to_string()) } else { Failure::Input(error.to_string()) }
+    match (&error, interrupt::check()) {
+        (TableError::Interrupted { .. }, Err(interrupted)) => interrupted,
+        _ if error.is_damage() => Failure::Damaged(error.to_string()),
+        _ => Failure::Input(error.to_string()),
+    }
 }
 
 /// [`failure`] for `verify`, to which a file is not valid unless this program knows that it is: one of an unknown
@@ -134,5 +139,5 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
 /// Writes a filter to a file of its own, whole or not at all, and returns the bytes of the file.
 pub(crate) fn write_filter(path: &Path, filter: &dyn Membership) -> Result<u64, Failure> {
     let _guard = interrupt::Guard::new();
-    bloomline::table::write_filter_file(path, filter).map_err(failure)
+    bloomline::table::write_filter_file_with(path, filter, &interrupt::cancel()).map_err(failure)
 }

@@ -80,7 +80,7 @@ impl Table {
         let options = self.filter.options(self.kind.kind())?;
         let sorted = self.read()?;
         let _guard = interrupt::Guard::new();
-        let options = TableOptions::default().filter(Some(options));
+        let options = TableOptions::default().filter(Some(options)).cancel(interrupt::cancel());
         let mut writer = TableWriter::create(&self.output, options).map_err(container::failure)?;
         let mut add = |key: &[u8], value: &[u8]| writer.add(key, value).map_err(container::failure);
         let mut unique = Unique { pairs: &self.pairs, duplicates: self.duplicates, pending: None };
