@@ -9,6 +9,9 @@ use bloomline::{FilterReader, Membership, TableReader};
 use clap::Args;
 
 use crate::exit::Failure;
+use crate::file_id::FileId;
+use crate::hashers::KeyFileArgs;
+use crate::input::Source;
 use crate::interrupt;
 
 /// The flag of every command that answers from a file.
@@ -72,9 +75,14 @@ pub(crate) fn filter_failure(table: &TableReader, fault: FormatError) -> Failure
     failure(TableError::File { path: table.path().to_owned(), source: fault.into() })
 }
 
-/// Exit code 3 for a damaged file, 2 for all else. The message names the file already.
+/// Exit code 3 for a damaged file, that of the signal for one that was given up on a signal, 2 for all else. The
+/// message names the file already.
 pub(crate) fn failure(error: TableError) -> Failure {
-    if error.is_damage() { Failure::Damaged(error.to_string()) } else { Failure::Input(error.to_string()) }
+    match (&error, interrupt::check()) {
+        (TableError::Interrupted { .. }, Err(interrupted)) => interrupted,
+        _ if error.is_damage() => Failure::Damaged(error.to_string()),
+        _ => Failure::Input(error.to_string()),
+    }
 }
 
 /// [`failure`] for `verify`, to which a file is not valid unless this program knows that it is: one of an unknown
@@ -90,8 +98,24 @@ pub(crate) fn failure_to_verify(error: TableError) -> Failure {
     }
 }
 
-/// Refuses, before any work is done, an output that can't be written when it is.
-pub(crate) fn check_output(path: &Path) -> Result<(), Failure> {
+/// Refuses, before any work is done, an output that can't be written when it is, or that would take the place of
+/// something that the command reads: one of its inputs, or the file of the secret key.
+pub(crate) fn check_output(
+    path: &Path,
+    inputs: impl IntoIterator<Item = Source>,
+    secret: &KeyFileArgs,
+) -> Result<(), Failure> {
+    if let Some(output) = FileId::of_path(path) {
+        let is_output = |id: Option<FileId>| id.is_some_and(|id| id == output);
+        let overwritten =
+            |what| Err(Failure::input(path.display(), format_args!("is {what}, and would be overwritten")));
+        if inputs.into_iter().any(|input| is_output(input.file_id())) {
+            return overwritten("the input");
+        }
+        if is_output(secret.path().and_then(FileId::of_path)) {
+            return overwritten("the file of the secret key");
+        }
+    }
     match path.metadata() {
         Ok(found) if found.is_dir() => {
             Err(Failure::input(path.display(), "is a directory, expected the name of a file to write"))
@@ -115,5 +139,5 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
 /// Writes a filter to a file of its own, whole or not at all, and returns the bytes of the file.
 pub(crate) fn write_filter(path: &Path, filter: &dyn Membership) -> Result<u64, Failure> {
     let _guard = interrupt::Guard::new();
-    bloomline::table::write_filter_file(path, filter).map_err(failure)
+    bloomline::table::write_filter_file_with(path, filter, &interrupt::cancel()).map_err(failure)
 }

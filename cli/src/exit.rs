@@ -5,6 +5,8 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
+use crate::output::printable;
+
 /// What a command that did its work has to say with its exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
@@ -73,10 +75,7 @@ impl Failure {
             Self::Interrupted { signal } => (signal.saturating_add(128), None),
         };
         if let Some(message) = message {
-            // A file's name may hold anything; the message stays one line.
-            let line: String =
-                message.chars().map(|char| if char.is_control() { '\u{FFFD}' } else { char }).collect();
-            eprintln!("bloomline: {line}");
+            eprintln!("bloomline: {}", printable(&message));
         }
         ExitCode::from(code)
     }

@@ -46,6 +46,11 @@ pub(crate) struct KeyFileArgs {
 }
 
 impl KeyFileArgs {
+    /// The file that the key is read from.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.key_file.as_deref()
+    }
+
     /// The hashers that a file may need.
     pub(crate) fn hashers(&self) -> Result<Hashers, Failure> {
         match &self.key_file {
@@ -65,7 +70,7 @@ pub(crate) struct HasherArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
     #[command(flatten)]
-    secret: KeyFileArgs,
+    pub(crate) secret: KeyFileArgs,
 }
 
 impl HasherArgs {

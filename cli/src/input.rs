@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::exit::Failure;
+use crate::file_id::FileId;
 use crate::interrupt;
 use crate::progress::Progress;
 
@@ -22,7 +23,7 @@ pub(crate) const BATCH: usize = 256;
 /// Bytes read at a time; a chunk and what is made of it stay in the second-level cache.
 const CHUNK_BYTES: usize = 128 * 1024;
 
-/// The longest line that is taken. A longer one is a file that is not of lines, and would eat all memory.
+/// The longest line that is taken, without its LF. A longer one is a file that is not of lines, and would eat all memory.
 pub(crate) const MAX_LINE_BYTES: usize = 32 << 20;
 
 /// What ends a line.
@@ -76,13 +77,12 @@ impl Source {
         self.path().is_some_and(Path::is_file)
     }
 
-    /// Refuses an output that is this input.
-    pub(crate) fn refuse_as_output(&self, output: &Path) -> Result<(), Failure> {
-        let same = |path: &Path| Some(path.canonicalize().ok()? == output.canonicalize().ok()?);
-        if self.path().and_then(same).unwrap_or(false) {
-            return Err(Failure::input(output.display(), "is the input, and would be overwritten"));
+    /// The regular file that is read, if it is one.
+    pub(crate) fn file_id(&self) -> Option<FileId> {
+        match self {
+            Self::Stdin => FileId::of_stdin(),
+            Self::File(path) => FileId::of_path(path),
         }
-        Ok(())
     }
 
     /// Opens it for one pass. `label` goes beside the progress bar.
@@ -138,21 +138,25 @@ impl Lines {
         interrupt::check()?;
         let Chunk { buffer, end } = chunk;
         let mut filled = self.carry.len();
-        if buffer.len() < filled + CHUNK_BYTES {
-            buffer.resize(filled + CHUNK_BYTES, 0);
-        }
+        buffer.resize(buffer.len().max(filled + CHUNK_BYTES), 0);
         buffer[..filled].copy_from_slice(&self.carry);
         self.carry.clear();
         while !self.ended {
             if filled == buffer.len() {
-                self.refuse_endless(filled)?;
-                buffer.resize(filled * 2, 0);
+                buffer.resize((filled * 2).min(MAX_LINE_BYTES + CHUNK_BYTES), 0);
             }
-            let got = self.read_some(&mut buffer[filled..])?;
+            // Never more at a time, however long the buffer has become: all lines but the first are short.
+            let room = buffer.len().min(filled + CHUNK_BYTES);
+            let got = self.read_some(&mut buffer[filled..room])?;
             if got == 0 {
                 break;
             }
-            let found = memchr::memrchr(b'\n', &buffer[filled..filled + got]).map(|at| filled + at + 1);
+            let new = &buffer[filled..filled + got];
+            if filled + got > MAX_LINE_BYTES {
+                let line_bytes = filled + memchr::memchr(b'\n', new).unwrap_or(got);
+                self.check_length(line_bytes, filled + got)?;
+            }
+            let found = memchr::memrchr(b'\n', new).map(|at| filled + at + 1);
             filled += got;
             if let Some(line_end) = found {
                 self.carry.extend_from_slice(&buffer[line_end..filled]);
@@ -194,11 +198,12 @@ impl Lines {
         }
     }
 
-    fn refuse_endless(&self, line_bytes: usize) -> Result<(), Failure> {
-        if line_bytes < MAX_LINE_BYTES {
+    /// Refuses a line with more bytes than any may have, which is the first of the last `buffered` bytes read.
+    fn check_length(&self, line_bytes: usize, buffered: usize) -> Result<(), Failure> {
+        if line_bytes <= MAX_LINE_BYTES {
             return Ok(());
         }
-        let start = self.read - line_bytes as u64;
+        let start = self.read - buffered as u64;
         let limit = MAX_LINE_BYTES >> 20;
         Err(Failure::input(
             &self.source,
@@ -347,7 +352,29 @@ mod tests {
         assert!(lines.read(&mut chunk).unwrap());
         let Err(Failure::Input(message)) = lines.read(&mut chunk) else { panic!("it was taken") };
         assert!(message.contains("the line at byte 3 is longer than 32 MiB"), "{message}");
-        assert!(chunk.buffer.len() <= 2 * MAX_LINE_BYTES);
+        assert!(chunk.buffer.len() <= MAX_LINE_BYTES + CHUNK_BYTES);
+    }
+
+    /// The limit once was where the buffer happened to be full: up to twice as much, depending on how much of the
+    /// line came with the lines before it.
+    #[test]
+    fn the_limit_is_of_the_line_and_not_of_the_buffer() {
+        let longest = vec![b'x'; MAX_LINE_BYTES];
+        for before in [1, CHUNK_BYTES - 3, 5_000_000] {
+            let before = vec![b'y'; before];
+            for step in [99_991, usize::MAX] {
+                for end in [&b""[..], b"\nz\n"] {
+                    let fits = [&before[..], b"\n", &longest, end].concat();
+                    let rest = usize::from(end.len() > 1);
+                    assert_eq!(lines_over(&fits, step).count().unwrap(), 2 + rest as u64);
+                    let too_long = [&before[..], b"\n", &longest, b"x", end].concat();
+                    let failure = lines_over(&too_long, step).count().unwrap_err();
+                    let Failure::Input(message) = failure else { panic!("{failure:?}") };
+                    let says = format!("the line at byte {} is longer than 32 MiB", before.len() + 1);
+                    assert!(message.contains(&says), "{message}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -1,11 +1,14 @@
 //! Stopping on a signal without leaving half a file behind.
 //!
 //! SIGINT, SIGTERM and SIGHUP end the process at once while it only reads. While a file is being written
-//! ([`Guard`]) the first signal is only noted; the writing loop asks [`check`], gives up, and the temporary file
-//! is removed on the way out. A second signal ends the process at once. A signal that the process was started to
+//! ([`Guard`]) the first signal is only noted; the writing loop asks [`check`] and the library's writers ask
+//! [`cancel`], for the last time right before the file gets its name. They give up, and the temporary file is
+//! removed on the way out. A second signal ends the process at once. A signal that the process was started to
 //! ignore, as under `nohup`, stays ignored.
 
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+
+use bloomline::table::Cancel;
 
 use crate::exit::Failure;
 
@@ -81,4 +84,9 @@ pub(crate) fn check() -> Result<(), Failure> {
         0 => Ok(()),
         signal => Err(Failure::Interrupted { signal }),
     }
+}
+
+/// Gives up a file of the library's making once a signal has come.
+pub(crate) fn cancel() -> Cancel {
+    Cancel::when(|| check().is_err())
 }

@@ -10,6 +10,7 @@
 mod command;
 mod container;
 mod exit;
+mod file_id;
 mod hashers;
 mod input;
 mod interrupt;
@@ -19,14 +20,26 @@ mod progress;
 mod sizing;
 mod sort;
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
 
 use command::Cli;
+use exit::Failure;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(usage) if usage.use_stderr() => usage.exit(),
+        // Help and version, which is output as any other.
+        Err(help) => {
+            return match help.print().and_then(|()| std::io::stdout().flush()) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(error) => Failure::stdout(&error).report(),
+            };
+        }
+    };
     match interrupt::install().and_then(|()| cli.run()) {
         Ok(outcome) => outcome.code(),
         Err(failure) => failure.report(),

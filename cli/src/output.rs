@@ -32,14 +32,15 @@ impl Output {
         write().map_err(|error| Failure::stdout(&error))
     }
 
-    /// A text, then LF.
+    /// One line of a report, [`printable`] whatever names and keys are in it, then LF.
     pub(crate) fn text(&mut self, text: impl std::fmt::Display) -> Result<(), Failure> {
-        writeln!(self.0, "{text}").map_err(|error| Failure::stdout(&error))
+        self.line(printable(&text.to_string()).as_bytes())
     }
 
     /// One JSON object on one line.
     pub(crate) fn json(&mut self, object: &impl Serialize) -> Result<(), Failure> {
-        serde_json::to_writer(&mut self.0, object)
+        object
+            .serialize(&mut serde_json::Serializer::with_formatter(&mut self.0, PrintableJson))
             .map_err(|error| Failure::stdout(&io::Error::from(error)))?;
         self.line(b"")
     }
@@ -47,6 +48,24 @@ impl Output {
     /// Sends out what is buffered. Every command that printed something ends with it: a full disk shows here.
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
         self.0.flush().map_err(|error| Failure::stdout(&error))
+    }
+}
+
+/// Compact JSON, of which the strings are printable: what is not comes as `\u` and its UTF-16 units. JSON itself
+/// only asks for that below U+0020, and a terminal also obeys U+009B.
+struct PrintableJson;
+
+impl serde_json::ser::Formatter for PrintableJson {
+    fn write_string_fragment<W: Write + ?Sized>(&mut self, to: &mut W, fragment: &str) -> io::Result<()> {
+        let mut rest = fragment;
+        while let Some((at, char)) = rest.char_indices().find(|&(_, char)| !is_printable(char)) {
+            to.write_all(&rest.as_bytes()[..at])?;
+            for unit in char.encode_utf16(&mut [0; 2]) {
+                write!(to, "\\u{unit:04x}")?;
+            }
+            rest = &rest[at + char.len_utf8()..];
+        }
+        to.write_all(rest.as_bytes())
     }
 }
 
@@ -124,6 +143,28 @@ pub(crate) fn quoted(key: &[u8]) -> String {
     }
 }
 
+/// A text as one line that does nothing to a terminal. A name, a key or what a file says of its writer may hold
+/// anything: escape sequences, line feeds, marks that turn the direction of writing.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars().fold(String::with_capacity(text.len()), |mut shown, char| {
+        if is_printable(char) {
+            shown.push(char)
+        } else {
+            shown.extend(char.escape_unicode())
+        }
+        shown
+    })
+}
+
+/// Whether a character shows as itself, alone or on the one before it.
+fn is_printable(char: char) -> bool {
+    match char {
+        ' '..='~' => true,
+        // Only after another character does `str::escape_debug` leave combining marks as they are.
+        _ => ["a", char.encode_utf8(&mut [0; 4])].concat().escape_debug().nth(2).is_none(),
+    }
+}
+
 /// A number with its thousands set apart: `1,234,567`.
 pub(crate) fn count(number: u64) -> impl std::fmt::Display {
     indicatif::HumanCount(number)
@@ -177,6 +218,28 @@ mod tests {
         assert_eq!(quoted("Ångström\n".as_bytes()), "\"Ångström\\n\"");
         assert_eq!(quoted(b"\xff\x00"), "\"\\xff\\x00\"");
         assert_eq!(quoted(&[b'a'; 100]).chars().count(), 83);
+    }
+
+    #[test]
+    fn only_what_is_printable_is_printed() {
+        for text in ["a \"quoted\" \\x1b 'name'", "Ångström", "e\u{301}", "\u{301}", "日本語 😀 \u{FFFD} …"]
+        {
+            assert_eq!(printable(text), text);
+            let json = format!("[{}]", serde_json::to_string(text).unwrap());
+            assert_eq!(json_of([text]), json);
+        }
+        let hidden = "\u{1b}[2J\r\n\t\0\u{7f}\u{9b}2J\u{202e}\u{2028}\u{e0001}";
+        let shown = r"\u{1b}[2J\u{d}\u{a}\u{9}\u{0}\u{7f}\u{9b}2J\u{202e}\u{2028}\u{e0001}";
+        assert_eq!(printable(hidden), shown);
+        let json = json_of([hidden]);
+        assert_eq!(json, r#"["\u001b[2J\r\n\t\u0000\u007f\u009b2J\u202e\u2028\udb40\udc01"]"#);
+        assert_eq!(serde_json::from_str::<[String; 1]>(&json).unwrap(), [hidden]);
+    }
+
+    fn json_of(value: impl Serialize) -> String {
+        let mut json = Vec::new();
+        value.serialize(&mut serde_json::Serializer::with_formatter(&mut json, PrintableJson)).unwrap();
+        String::from_utf8(json).unwrap()
     }
 
     #[test]

@@ -64,7 +64,7 @@ pub(crate) struct FilterArgs {
     #[command(flatten)]
     pub(crate) load: LoadArgs,
     #[command(flatten)]
-    hasher: HasherArgs,
+    pub(crate) hasher: HasherArgs,
 }
 
 /// The flags that say how large or how good a filter is to be.

@@ -91,8 +91,7 @@ impl Build {
         if self.kind != KindName::Scalable {
             self.scalable.refuse_if_given()?;
         }
-        container::check_output(&self.output)?;
-        self.keys.refuse_as_output(&self.output)?;
+        container::check_output(&self.output, [self.keys.clone()], &self.filter.hasher.secret)?;
         let built = match self.kind {
             KindName::Blocked => self.fixed::<BlockedParams>()?,
             KindName::Classic => self.fixed::<ClassicParams>()?,

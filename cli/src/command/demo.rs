@@ -231,11 +231,12 @@ impl Report {
 
     fn print(&self, out: &mut Output) -> Result<(), Failure> {
         out.text(format_args!(
-            "A table of {} English words: {}, of it {} for the filter.\n",
+            "A table of {} English words: {}, of it {} for the filter.",
             count(self.words),
             bytes(self.table_bytes),
             bytes(self.filter_bytes)
         ))?;
+        out.text("")?;
         out.text(format_args!(
             "{:<13}{:<9}{:>10}{:>10}{:>13}{:>10}{:>13}",
             "keys", "filter", "looked up", "found", "block reads", "seconds", "ns per key"
@@ -252,28 +253,32 @@ impl Report {
                 row.seconds * 1e9 / row.lookups as f64
             ))?;
         }
-        out.text(format_args!("\nbits per key         {:.2}", self.bits_per_key))?;
+        out.text("")?;
+        out.text(format_args!("bits per key         {:.2}", self.bits_per_key))?;
         out.text(format_args!(
             "false-positive rate  expected {}, measured {} of {} absent keys",
             percent(self.expected_fpp),
             percent(self.measured_fpp),
             count(self.absent_keys)
         ))?;
+        out.text("")?;
         match (&self.processes, self.memory()) {
             (Some(processes), Some((total, largest))) => {
-                out.text(format_args!("\n{} processes read the same file:\n", processes.len()))?;
+                out.text(format_args!("{} processes read the same file:", processes.len()))?;
+                out.text("")?;
                 out.text(format_args!("{:<10}{:>13}{:>16}", "process", "mapped (Rss)", "its share (Pss)"))?;
                 for process in processes {
                     let (rss, pss) = (bytes(process.rss).to_string(), bytes(process.pss).to_string());
                     out.text(format_args!("{:<10}{rss:>13}{pss:>16}", process.pid))?;
                 }
+                out.text("")?;
                 out.text(format_args!(
-                    "\nTogether they hold {}; without sharing it would be {}.",
+                    "Together they hold {}; without sharing it would be {}.",
                     bytes(total),
                     bytes(largest * processes.len() as u64)
                 ))
             }
-            _ => out.text("\nShared pages: not shown, for this system has no /proc/PID/smaps."),
+            _ => out.text("Shared pages: not shown, for this system has no /proc/PID/smaps."),
         }
     }
 }

@@ -61,10 +61,8 @@ struct Report {
 impl Merge {
     pub(super) fn run(self) -> Result<Outcome, Failure> {
         let started = Instant::now();
-        container::check_output(&self.output)?;
-        for file in &self.files {
-            Source::File(file.clone()).refuse_as_output(&self.output)?;
-        }
+        let inputs = self.files.iter().cloned().map(Source::File);
+        container::check_output(&self.output, inputs, &self.secret)?;
         let merged = self.merge(&self.secret.hashers()?)?;
         let Some(merged) = merged.finish() else { unreachable!("clap requires a file") };
         let merged = merged.membership();

@@ -76,12 +76,11 @@ struct Report {
 impl Table {
     pub(super) fn run(self) -> Result<Outcome, Failure> {
         let started = Instant::now();
+        container::check_output(&self.output, [self.pairs.clone()], &self.filter.hasher.secret)?;
         let options = self.filter.options(self.kind.kind())?;
-        container::check_output(&self.output)?;
-        self.pairs.refuse_as_output(&self.output)?;
         let sorted = self.read()?;
         let _guard = interrupt::Guard::new();
-        let options = TableOptions::default().filter(Some(options));
+        let options = TableOptions::default().filter(Some(options)).cancel(interrupt::cancel());
         let mut writer = TableWriter::create(&self.output, options).map_err(container::failure)?;
         let mut add = |key: &[u8], value: &[u8]| writer.add(key, value).map_err(container::failure);
         let mut unique = Unique { pairs: &self.pairs, duplicates: self.duplicates, pending: None };

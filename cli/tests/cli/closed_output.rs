@@ -48,6 +48,9 @@ fn a_full_disk_is_an_error_also_at_the_last_byte() {
         "verify filter --json",
         "plan --keys 10",
         "completions bash",
+        "help",
+        "help build",
+        "--version",
     ] {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let output =

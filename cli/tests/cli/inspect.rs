@@ -110,3 +110,48 @@ fn a_damaged_filter_of_a_table_is_called_damaged_and_not_absent() {
     folder.run("query damaged keys --no-verify").fails_saying(3, &["damaged: filter block: damaged header"]);
     assert_eq!(folder.ok("get damaged keys --no-verify"), "apple\tred\n");
 }
+
+/// `inspect` once printed what a file says of its writer as it was, and so let a file clear the screen, or worse.
+#[test]
+fn nothing_in_a_file_commands_the_terminal() {
+    let folder = Folder::new();
+    folder.write("pairs", "\u{1b}]0;owned\u{7}\tvalue\n\u{9b}2J\u{202e}\tvalue\n");
+    folder.ok("table pairs -o table");
+    let mut bytes = folder.read("table");
+    let writer = format!("bloomline {}", env!("CARGO_PKG_VERSION"));
+    let at = bytes.windows(writer.len()).rposition(|bytes| bytes == writer.as_bytes()).unwrap();
+    bytes[at..at + 8].copy_from_slice(b"\x1b[2J\r\n\xc2\x9b");
+    seal_properties(&mut bytes);
+    folder.write("table", &bytes);
+    let text = folder.ok("inspect table");
+    assert!(text.contains(r"written by \u{1b}[2J\u{d}\u{a}\u{9b}e "), "{text}");
+    assert!(text.contains(r#"first key       "\u{1b}]0;owned\u{7}""#), "{text}");
+    assert!(text.contains(r#"last key        "\u{9b}2J\u{202e}""#), "{text}");
+    let json = folder.ok("inspect table --json");
+    for text in [&text, &json] {
+        let hidden = |char: char| char.is_control() && char != '\n' || char == '\u{202e}';
+        assert!(!text.contains(hidden), "{text:?}");
+    }
+    // Programs get what is there.
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert!(json["writer"].as_str().unwrap().starts_with("\u{1b}[2J\r\n\u{9b}e "), "{json}");
+    assert_eq!(json["table"]["last_key"], "\u{9b}2J\u{202e}");
+}
+
+/// Makes the checksum of the properties right, which are the last block before the footer.
+fn seal_properties(file: &mut [u8]) {
+    const FOOTER_BYTES: usize = 64;
+    const PROPERTIES_AT: usize = 32;
+    let footer = file.len() - FOOTER_BYTES;
+    let offset = file[footer + PROPERTIES_AT..][..8].try_into().unwrap();
+    let offset = usize::try_from(u64::from_le_bytes(offset)).unwrap();
+    let crc = crc32(&file[offset..footer - 4]);
+    file[footer - 4..footer].copy_from_slice(&crc.to_le_bytes());
+}
+
+/// The CRC-32 of IEEE 802.3, bit by bit.
+fn crc32(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(u32::MAX, |crc, &byte| {
+        (0..8).fold(crc ^ u32::from(byte), |crc, _| crc >> 1 ^ (0xEDB8_8320 * (crc & 1)))
+    })
+}

@@ -1,6 +1,9 @@
-//! A command that fails leaves the output that was there, and nothing beside it.
+//! A command that fails leaves the output that was there, and nothing beside it. No command replaces a file that
+//! it reads.
 
 use crate::support::Folder;
+#[cfg(unix)]
+use crate::support::Run;
 
 #[test]
 fn a_failed_build_or_table_leaves_the_old_file() {
@@ -44,4 +47,43 @@ fn a_good_build_replaces_the_old_file() {
     folder.ok("build keys -o out");
     assert_eq!(folder.ok("query out keys"), "apple\n");
     assert_eq!(folder.names(), ["keys", "out"]);
+}
+
+/// Once only the names of output and input were compared: `build - -o k.txt < k.txt` replaced the keys by their
+/// filter, and `--key-file secret -o secret` destroyed the only copy of a secret key.
+#[cfg(unix)]
+#[test]
+fn the_output_is_nothing_that_is_read() {
+    let folder = Folder::with_keys(&["apple\tred"]);
+    folder.write("secret", "0123456789abcdef");
+    folder.ok("build keys -o a --capacity 9");
+    folder.ok("build keys -o b --capacity 9 --hasher siphash-2-4 --key-file secret");
+    std::os::unix::fs::symlink("keys", folder.path("soft")).unwrap();
+    std::fs::hard_link(folder.path("keys"), folder.path("hard")).unwrap();
+    std::os::unix::fs::symlink("secret", folder.path("soft-secret")).unwrap();
+    let before: Vec<_> = folder.names().iter().map(|name| (name.clone(), folder.read(name))).collect();
+    let keyed = "--hasher siphash-2-4 --key-file";
+    let refused = [
+        ("build keys -o keys".to_owned(), "keys: is the input"),
+        ("build keys -o soft".to_owned(), "soft: is the input"),
+        ("build hard -o keys".to_owned(), "keys: is the input"),
+        ("build - -o keys".to_owned(), "keys: is the input"),
+        ("build - -o soft --kind compact".to_owned(), "soft: is the input"),
+        ("build /dev/stdin -o keys".to_owned(), "keys: is the input"),
+        ("table - -o keys".to_owned(), "keys: is the input"),
+        ("table keys -o ./keys".to_owned(), "./keys: is the input"),
+        ("merge a a -o a".to_owned(), "a: is the input"),
+        (format!("build keys -o secret {keyed} secret"), "secret: is the file of the secret key"),
+        (format!("build - -o secret {keyed} soft-secret"), "secret: is the file of the secret key"),
+        (format!("table keys -o soft-secret {keyed} secret"), "soft-secret: is the file of the secret key"),
+        ("merge b b -o secret --key-file secret".to_owned(), "secret: is the file of the secret key"),
+    ];
+    for (args, says) in refused {
+        let keys = std::fs::File::open(folder.path("keys")).unwrap();
+        let output = folder.command(args.split_whitespace()).stdin(keys).output().unwrap();
+        println!("{args}");
+        Run::of(output).fails(2, &format!("{says}, and would be overwritten"));
+        let after: Vec<_> = folder.names().iter().map(|name| (name.clone(), folder.read(name))).collect();
+        assert!(after == before, "{args}");
+    }
 }
