@@ -54,6 +54,8 @@ pub(crate) struct Contender {
     /// The false-positive rate that its theory promises; `None` where it isn't a filter.
     pub(crate) expected_fpp: Option<f64>,
     pub(crate) build: Build,
+    /// The same on all cores, where it can be.
+    pub(crate) build_parallel: Option<Build>,
 }
 
 /// Makes a filter and adds the keys.
@@ -67,7 +69,7 @@ pub(crate) fn count<T>(items: &[T], ask: impl Fn(&T) -> bool) -> usize {
 
 /// Positive answers among `items`, asked [`BATCH`] in a call.
 #[inline(always)]
-pub(crate) fn count_batched<T>(items: &[T], ask: impl Fn(&[T], &mut [bool])) -> usize {
+pub(crate) fn count_batched<T>(items: &[T], mut ask: impl FnMut(&[T], &mut [bool])) -> usize {
     let mut answers = [false; BATCH];
     let mut positive = 0;
     for batch in items.chunks(BATCH) {

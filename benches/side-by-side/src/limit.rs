@@ -28,6 +28,7 @@ pub(crate) fn memory(bytes: usize) -> Contender {
             }
             Box::new(Memory { lines })
         }),
+        build_parallel: None,
     }
 }
 

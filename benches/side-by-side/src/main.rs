@@ -90,6 +90,8 @@ fn contenders(keys: u64) -> Vec<Contender> {
     vec![
         ours::blocked(keys, bits),
         ours::classic(keys, bits),
+        ours::compact("bloomline compact, r = 7", 7),
+        ours::compact("bloomline compact, r = 8", 8),
         peers::fastbloom(keys, bits),
         peers::fastbloom_of_keys(keys, bits),
         peers::split_block(keys, BITS_PER_KEY),

@@ -10,6 +10,7 @@ use crate::keys::Keys;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Measure {
     Build,
+    BuildParallel,
     HashMiss,
     HashHit,
     HashBatchMiss,
@@ -22,8 +23,9 @@ pub(crate) enum Measure {
 
 impl Measure {
     /// All of them, as the table's columns go.
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Build,
+        Self::BuildParallel,
         Self::HashMiss,
         Self::HashHit,
         Self::HashBatchMiss,
@@ -37,6 +39,7 @@ impl Measure {
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Build => "build",
+            Self::BuildParallel => "build on all cores",
             Self::HashMiss => "hash miss",
             Self::HashHit => "hash hit",
             Self::HashBatchMiss => "hash batch miss",
@@ -48,12 +51,12 @@ impl Measure {
         }
     }
 
-    /// Asks the filter this measure's question of every key. `None` where it has no such call; `Build` asks
+    /// Asks the filter this measure's question of every key. `None` where it has no such call; a build asks
     /// nothing.
     fn ask(self, filter: &dyn Filter, asked: &Asked) -> Option<usize> {
         let Asked { misses, hits, .. } = asked;
         match self {
-            Self::Build => None,
+            Self::Build | Self::BuildParallel => None,
             Self::HashMiss => filter.count_hashes(black_box(&misses.hashes)),
             Self::HashHit => filter.count_hashes(black_box(&hits.hashes)),
             Self::HashBatchMiss => filter.count_hashes_batched(black_box(&misses.hashes)),
@@ -134,13 +137,17 @@ impl Row {
 /// starting with another one each time, so that none has a quieter machine than the others.
 pub(crate) fn measure(contenders: &[Contender], added: &Keys, asked: &Asked, rounds: Rounds) -> Vec<Row> {
     let (filters, builds) = build(contenders, added, rounds.builds);
+    let parallel = build_parallel(contenders, added, asked, rounds.builds);
     let mut rows: Vec<Row> = Vec::new();
-    for ((contender, filter), build) in contenders.iter().zip(&filters).zip(builds) {
-        let times = if contender.build_from == BuildFrom::Nothing {
-            Vec::new()
-        } else {
-            vec![(Measure::Build, Times::of(build))]
-        };
+    for ((contender, filter), builds) in contenders.iter().zip(&filters).zip(builds.into_iter().zip(parallel))
+    {
+        let mut times = Vec::new();
+        if contender.build_from != BuildFrom::Nothing {
+            times.push((Measure::Build, Times::of(builds.0)));
+        }
+        if !builds.1.is_empty() {
+            times.push((Measure::BuildParallel, Times::of(builds.1)));
+        }
         rows.push(Row {
             name: contender.name,
             keys: added.len() as u64,
@@ -199,6 +206,28 @@ fn build(contenders: &[Contender], added: &Keys, rounds: usize) -> (Vec<Box<dyn 
     (filters.into_iter().flatten().collect(), times)
 }
 
+/// The times of the builds on all cores. Each filter is checked, and not kept.
+fn build_parallel(contenders: &[Contender], added: &Keys, asked: &Asked, rounds: usize) -> Vec<Vec<f64>> {
+    let mut times = vec![Vec::new(); contenders.len()];
+    for round in 0..rounds {
+        for turn in 0..contenders.len() {
+            let index = (round + turn) % contenders.len();
+            let Some(build) = &contenders[index].build_parallel else { continue };
+            let start = Instant::now();
+            let filter = black_box(build(black_box(added)));
+            times[index].push(start.elapsed().as_secs_f64() * 1e9 / float(added.len()));
+            let found = filter.count_keys(&asked.hits.keys);
+            assert_eq!(
+                found,
+                Some(asked.hits.len()),
+                "{}, built in parallel, forgets keys",
+                contenders[index].name
+            );
+        }
+    }
+    times
+}
+
 /// Fails loudly where a filter forgets a key or has not the rate that it promises; gives the rate measured.
 pub(crate) fn check(name: &str, filter: &dyn Filter, asked: &Asked, expected: f64) -> f64 {
     for measure in [Measure::HashHit, Measure::HashBatchHit, Measure::KeyHit, Measure::KeyBatchHit] {
@@ -253,6 +282,7 @@ mod tests {
         let contenders = [
             ours::blocked(20_000, 10.0),
             ours::classic(20_000, 10.0),
+            ours::compact("bloomline compact", 7),
             peers::fastbloom(20_000, 10.0),
             peers::fastbloom_of_keys(20_000, 10.0),
             peers::split_block(20_000, 10),
@@ -266,7 +296,9 @@ mod tests {
             rows.iter().find(|row| row.name == name).unwrap().times(measure).map(Times::rounds)
         };
         assert_eq!(has("bloomline blocked", Measure::KeyBatchHit), Some(3));
+        assert_eq!(has("bloomline compact", Measure::BuildParallel), Some(2));
         assert_eq!(has("fastbloom", Measure::HashBatchHit), None);
+        assert_eq!(has("fastbloom", Measure::BuildParallel), None);
         assert_eq!(has("bloomfilter", Measure::Build), Some(2));
         assert_eq!(has("bloomfilter", Measure::HashMiss), None);
         assert_eq!(has("limit: one line read", Measure::Build), None);

@@ -25,6 +25,7 @@ pub(crate) fn fastbloom(keys: u64, bits_per_key: f64) -> Contender {
             }
             Box::new(FastbloomOfHashes(filter))
         }),
+        build_parallel: None,
     }
 }
 
@@ -41,6 +42,7 @@ pub(crate) fn fastbloom_of_keys(keys: u64, bits_per_key: f64) -> Contender {
             filter.insert_all(&keys.keys);
             Box::new(FastbloomOfKeys(filter))
         }),
+        build_parallel: None,
     }
 }
 
@@ -100,6 +102,7 @@ pub(crate) fn split_block(keys: u64, bits_per_key: u32) -> Contender {
             }
             Box::new(filter)
         }),
+        build_parallel: None,
     }
 }
 
@@ -125,7 +128,11 @@ pub(crate) fn binary_fuse8() -> Contender {
         settings: "static; hashes by XXH3",
         build_from: BuildFrom::Hashes,
         expected_fpp: Some(1.0 / 256.0),
-        build: Box::new(|keys| Box::new(fuse::<xorf::BinaryFuse8>(&keys.hashes))),
+        build: Box::new(|keys| {
+            let hashes = keys.hashes.iter().map(|hash| hash.get());
+            Box::new(xorf::BinaryFuse8::try_from_iterator(hashes).expect("distinct hashes"))
+        }),
+        build_parallel: None,
     }
 }
 
@@ -136,14 +143,12 @@ pub(crate) fn binary_fuse16() -> Contender {
         settings: "static; hashes by XXH3",
         build_from: BuildFrom::Hashes,
         expected_fpp: Some(1.0 / 65536.0),
-        build: Box::new(|keys| Box::new(fuse::<xorf::BinaryFuse16>(&keys.hashes))),
+        build: Box::new(|keys| {
+            let hashes = keys.hashes.iter().map(|hash| hash.get());
+            Box::new(xorf::BinaryFuse16::try_from_iterator(hashes).expect("distinct hashes"))
+        }),
+        build_parallel: None,
     }
-}
-
-/// A fuse filter of the hashes, which must differ.
-fn fuse<F: TryFrom<Vec<u64>, Error = &'static str>>(hashes: &[KeyHash]) -> F {
-    let hashes: Vec<u64> = hashes.iter().map(|hash| hash.get()).collect();
-    F::try_from(hashes).expect("distinct hashes")
 }
 
 macro_rules! impl_fuse {
@@ -188,6 +193,7 @@ pub(crate) fn bloomfilter(keys: u64, bits_per_key: f64) -> Contender {
             }
             Box::new(filter)
         }),
+        build_parallel: None,
     }
 }
 

@@ -10,19 +10,26 @@ use crate::rates::{Curve, Point};
 
 const SIZE: (u32, u32) = (960, 600);
 
-/// One colour for each filter, of Okabe and Ito's set, which colour-blind people can tell apart.
-fn colour(index: usize) -> RGBColor {
-    const COLOURS: [RGBColor; 8] = [
-        RGBColor(213, 94, 0),
-        RGBColor(0, 114, 178),
-        RGBColor(0, 158, 115),
-        RGBColor(204, 121, 167),
-        RGBColor(86, 180, 233),
-        RGBColor(230, 159, 0),
-        RGBColor(110, 110, 110),
-        RGBColor(0, 0, 0),
-    ];
-    COLOURS[index % COLOURS.len()]
+/// The colours of Okabe and Ito, which colour-blind people can tell apart, by a part of the filter's name: the same
+/// in every plot, for what was measured and for its theory.
+const COLOURS: [(&str, RGBColor); 10] = [
+    ("blocked", RGBColor(213, 94, 0)),
+    ("classic", RGBColor(0, 114, 178)),
+    ("r = 8", RGBColor(120, 200, 60)),
+    ("compact", RGBColor(0, 158, 115)),
+    ("fastbloom", RGBColor(204, 121, 167)),
+    ("sbbf", RGBColor(86, 180, 233)),
+    ("split block", RGBColor(86, 180, 233)),
+    ("Fuse", RGBColor(230, 159, 0)),
+    ("binary fuse", RGBColor(230, 159, 0)),
+    ("limit", BLACK),
+];
+
+fn colour(name: &str) -> RGBColor {
+    COLOURS
+        .iter()
+        .find(|(part, _)| name.contains(part))
+        .map_or(RGBColor(110, 110, 110), |(_, colour)| *colour)
 }
 
 /// Time per key against the size of the filter, both logarithmic: a line for each filter, with a bar from the
@@ -51,13 +58,13 @@ pub(crate) fn times(path: &Path, title: &str, measure: Measure, rows: &[Row]) ->
         .y_label_formatter(&|ns| format!("{ns:.1}"))
         .light_line_style(WHITE)
         .draw()?;
-    for (index, name) in names(rows.iter().map(|row| row.name)).into_iter().enumerate() {
+    for name in names(rows.iter().map(|row| row.name)) {
         let of_name = || {
             rows.iter()
                 .filter(|row| row.name == name)
                 .filter_map(|row| Some((float(row.bytes), row.times(measure)?)))
         };
-        let line = colour(index);
+        let line = colour(name);
         chart
             .draw_series(LineSeries::new(
                 of_name().map(|(x, times)| (x, times.median())),
@@ -98,15 +105,15 @@ pub(crate) fn rates(path: &Path, points: &[Point], curves: &[Curve]) -> Result<(
         .light_line_style(WHITE)
         .draw()?;
     let shown = |&(_, rate): &(f64, f64)| (1e-5..0.1).contains(&rate);
-    for (index, (name, curve)) in curves.iter().enumerate() {
-        let line = colour(curves.len() + 3 - index);
+    for (name, curve) in curves {
+        let line = colour(name);
         chart
             .draw_series(LineSeries::new(curve.iter().copied().filter(shown), line.mix(0.6).stroke_width(1)))?
             .label(*name)
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], line.mix(0.6).stroke_width(1)));
     }
-    for (index, name) in names(points.iter().map(|point| point.name)).into_iter().enumerate() {
-        let dot = colour(index);
+    for name in names(points.iter().map(|point| point.name)) {
+        let dot = colour(name);
         let of_name = points.iter().filter(|point| point.name == name);
         chart
             .draw_series(of_name.map(|point| Circle::new((point.bits_per_key, point.fpp), 4, dot.filled())))?
