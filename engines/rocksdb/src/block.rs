@@ -2,7 +2,8 @@
 //!
 //! | trailer byte | meaning |
 //! |---|---|
-//! | 0 | marker: −1 blocked Bloom, −2 Ribbon, 1 to 127 the probes of a legacy Bloom filter, 0 and the other negatives reserved, of which Bloomline's compact filter takes −77 |
+//! | 0 | marker: −1 blocked Bloom, −2 Ribbon, 1 to 127 the probes of a legacy Bloom filter, 0 and other negatives reserved |
+//! | 0 | −77, one of the reserved: Bloomline's compact filter (see [`crate::compact`]) |
 //! | 1 | of a Bloom block: implementation, 0 is `FastLocalBloom` |
 //! | 2 | of a Bloom block: probes in the low five bits, line size (0 is 64 bytes) in the high three |
 //! | 3, 4 | of a Bloom block: reserved, zero |

@@ -27,7 +27,8 @@ pub struct Block {
     /// Share of bits that are set, 0 to 1; of blocked filters only.
     pub fill: Option<f64>,
     /// The false-positive rate that absent keys meet: from the bits that are set for a blocked filter, from the
-    /// fingerprint bits for a compact filter or a Ribbon, 1 for a block that lets everything through. `None` for legacy filters.
+    /// fingerprint bits for a compact filter or a Ribbon, 1 for a block that lets everything through. `None` for
+    /// legacy filters.
     pub rate: Option<f64>,
 }
 
