@@ -146,14 +146,14 @@ pub(crate) fn quoted(key: &[u8]) -> String {
 /// A text as one line that does nothing to a terminal. A name, a key or what a file says of its writer may hold
 /// anything: escape sequences, line feeds, marks that turn the direction of writing.
 pub(crate) fn printable(text: &str) -> String {
-    text.chars().fold(String::with_capacity(text.len()), |mut shown, char| {
-        if is_printable(char) {
-            shown.push(char)
-        } else {
-            shown.extend(char.escape_unicode())
+    let mut shown = String::with_capacity(text.len());
+    for char in text.chars() {
+        match is_printable(char) {
+            true => shown.push(char),
+            false => shown.extend(char.escape_unicode()),
         }
-        shown
-    })
+    }
+    shown
 }
 
 /// Whether a character shows as itself, alone or on the one before it.

@@ -20,10 +20,10 @@ use crate::sizing::{FilterArgs, KindName, ScalableArgs, parse_keys};
 /// Build a filter file from a file of keys
 ///
 /// A regular file is read twice, once to count the keys and once to add them, in the memory of the filter and
-/// a few buffers. Standard input and pipes are read once, and take 8 more bytes for each key. With --capacity,
+/// a few buffers; one that then has another number of lines is refused. Standard input and pipes are read once, and take 8 more bytes for each key. With --capacity,
 /// or --kind scalable, everything is read once and nothing but the filter is held. --kind compact takes 16 bytes
-/// for each key, whatever the input is. The output appears whole or not at all, and is the same whatever the
-/// number of threads.
+/// for each key and the filter, whatever the input is. The output appears whole or not at all, never in place of
+/// the input or the file of the secret key, and is the same whatever the number of threads.
 ///
 /// A file without keys gives a filter that calls every key absent. A key that comes twice is counted twice when
 /// the filter is sized; only a compact filter and a scalable one take it for one.

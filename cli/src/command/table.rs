@@ -21,7 +21,8 @@ use crate::sort::{Record, Sorter};
 ///
 /// The lines may come in any order: they are sorted, by way of temporary files beside the output where they
 /// don't fit the memory allowed. The value is all that follows the first TAB. The output appears whole or not at
-/// all. Memory: --memory, and 8 bytes for each key, and the filter.
+/// all, never in place of the input or the file of the secret key. Memory: --memory, and 8 bytes for each key (16
+/// for a compact filter), and the filter.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:\n  \
     bloomline table pairs.tsv -o pairs.blt\n  \
