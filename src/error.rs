@@ -22,7 +22,7 @@ pub enum SizingError {
     },
     /// The false-positive rate is lower than a filter of this kind can reach for this many keys.
     #[error(
-        "a false-positive rate of {target:e} is out of reach for {keys} keys: the lowest is about {floor:e}"
+        "a false-positive rate of {target:e} is out of reach: the lowest for so many keys is about {floor:.1e}"
     )]
     RateBelowFloor {
         /// The rate that was asked for.

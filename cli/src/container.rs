@@ -23,8 +23,22 @@ pub(crate) struct CheckArgs {
     no_verify: bool,
 }
 
+impl CheckArgs {
+    /// The header only, of a file that has been verified already.
+    pub(crate) const HEADER: Self = Self { no_verify: true };
+}
+
+/// Refuses `-` as a file's name: elsewhere it means standard input, and files must be mapped or renamed.
+pub(crate) fn refuse_dash(path: &Path) -> Result<(), Failure> {
+    if path == Path::new("-") {
+        return Err(Failure::input("-", "expected a file (./- for one of that name)"));
+    }
+    Ok(())
+}
+
 /// Opens a file to answer from it.
 pub(crate) fn open(path: &Path, hashers: &Hashers, check: CheckArgs) -> Result<TableReader, Failure> {
+    refuse_dash(path)?;
     let open = if check.no_verify { TableReader::open_unverified } else { TableReader::open };
     open(path, hashers).map_err(failure)
 }
@@ -36,6 +50,7 @@ pub(crate) fn open_to_inspect(
     hashers: &Hashers,
     check: CheckArgs,
 ) -> Result<TableReader, Failure> {
+    refuse_dash(path)?;
     let table = TableReader::open_to_inspect(path, hashers).map_err(failure)?;
     if !check.no_verify {
         table.verify_unasked().map_err(failure)?;
@@ -105,6 +120,7 @@ pub(crate) fn check_output(
     inputs: impl IntoIterator<Item = Source>,
     secret: &KeyFileArgs,
 ) -> Result<(), Failure> {
+    refuse_dash(path)?;
     if let Some(output) = FileId::of_path(path) {
         let is_output = |id: Option<FileId>| id.is_some_and(|id| id == output);
         let overwritten =

@@ -88,7 +88,7 @@ impl HasherArgs {
                 path.display(),
                 format_args!("a secret key is of no use to {other}, expected --hasher siphash-2-4"),
             )),
-            _ => Hasher::from_seed(id, self.seed).map_err(|error| refuse(error.to_string())),
+            _ => Hasher::from_seed(id, self.seed).map_err(|error| Failure::input("--seed", error)),
         }
     }
 }
@@ -98,6 +98,7 @@ fn read_secret(path: &Path) -> Result<SecretKey, Failure> {
     const KEY_BYTES: usize = 16;
     /// More than any key file has; what is longer isn't one.
     const LIMIT: u64 = 256;
+    crate::container::refuse_dash(path)?;
     let mut bytes = Vec::new();
     File::open(path)
         .and_then(|file| file.take(LIMIT).read_to_end(&mut bytes))
@@ -106,10 +107,14 @@ fn read_secret(path: &Path) -> Result<SecretKey, Failure> {
         return Ok(SecretKey::from_bytes(raw));
     }
     from_hex(bytes.trim_ascii()).map(SecretKey::from_bytes).ok_or_else(|| {
-        let problem = format!(
-            "not a secret key: expected 16 bytes or 32 hexadecimal digits, got {} bytes",
-            bytes.len()
-        );
+        let got = match bytes.len() {
+            length if length as u64 == LIMIT => format!("{length} bytes or more"),
+            length if length == KEY_BYTES + 1 && bytes.ends_with(b"\n") => {
+                format!("{length} bytes, of which the last is a line end, and no part of a raw key")
+            }
+            length => format!("{length} bytes"),
+        };
+        let problem = format!("not a secret key: expected 16 bytes or 32 hexadecimal digits, got {got}");
         Failure::input(path.display(), problem)
     })
 }

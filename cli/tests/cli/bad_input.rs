@@ -58,10 +58,10 @@ fn hashers_that_do_not_fit() {
     let folder = Folder::with_keys(&["a"]);
     let run = |flags: &str| folder.run(&format!("build keys -o out {flags}"));
     run("--hasher fnv1a-64 --seed 1")
-        .fails(2, "--hasher: seed 1 is out of range for fnv1a-64 (id 3): the largest is 0");
+        .fails(2, "--seed: seed 1 is out of range for fnv1a-64 (id 3): the largest is 0");
     run("--hasher murmur3-x64-128 --seed 4294967296").fails(
         2,
-        "--hasher: seed 4294967296 is out of range for murmur3-x64-128 (id 2): the largest is 4294967295",
+        "--seed: seed 4294967296 is out of range for murmur3-x64-128 (id 2): the largest is 4294967295",
     );
     for hasher in ["xxh3-64", "fnv1a-64", "murmur3-x64-128"] {
         run(&format!("--hasher {hasher}")).succeeds();

@@ -67,7 +67,7 @@ fn key_files_that_hold_no_key() {
         .fails(2, "raw: a secret key is of no use to xxh3-64 (id 1), expected --hasher siphash-2-4");
     folder
         .run(&format!("{BUILD} --key-file raw --seed 3"))
-        .fails(2, "--hasher: seed 3 is out of range for siphash-2-4 (id 4): the largest is 0");
+        .fails(2, "--seed: seed 3 is out of range for siphash-2-4 (id 4): the largest is 0");
 }
 
 #[test]
@@ -81,4 +81,45 @@ fn a_table_with_a_secret_key_is_read_with_it_only() {
         .fails(2, "table: filter block: needs the secret key of siphash-2-4 (id 4), and none was given");
     folder.ok("verify table");
     folder.ok("verify table --key-file hex");
+}
+
+/// `verify` said "valid" of a file whatever the key that was given for it.
+#[test]
+fn verify_refuses_a_wrong_key_and_needs_none() {
+    let folder = Folder::with_keys(&["apple"]);
+    folder.write("secret", [7; 16]);
+    folder.write("other", [8; 16]);
+    folder.ok("build keys -o filter --hasher siphash-2-4 --key-file secret");
+    folder.ok("verify filter");
+    folder.ok("verify filter --key-file secret");
+    folder.run("verify filter --key-file other").fails_saying(2, &["siphash-2-4"]);
+}
+
+/// A key written by `echo` has a byte too many, and a file that is no key was said to have 256 bytes.
+#[test]
+fn what_is_no_key_is_told_by_its_length() {
+    let folder = Folder::with_keys(&["apple"]);
+    folder.write("line", b"0123456789abcdef\n");
+    folder.write("long", [b'x'; 5000]);
+    let build = "build keys -o filter --hasher siphash-2-4 --key-file";
+    folder.run(&format!("{build} line")).fails_saying(2, &["got 17 bytes, of which the last is a line end"]);
+    folder.run(&format!("{build} long")).fails_saying(2, &["got 256 bytes or more"]);
+}
+
+/// `-` is standard input where keys are read; as a file's name it made and read a file called "-".
+#[test]
+fn a_dash_is_no_file() {
+    let folder = Folder::with_keys(&["apple"]);
+    folder.ok("build keys -o filter");
+    for command in [
+        "build keys -o -",
+        "query - keys",
+        "inspect -",
+        "verify -",
+        "get - keys",
+        "build keys -o filter --hasher siphash-2-4 --key-file -",
+    ] {
+        folder.run(command).fails(2, "-: expected a file (./- for one of that name)");
+    }
+    assert_eq!(folder.names(), ["filter", "keys"]);
 }
