@@ -255,6 +255,21 @@ pub enum TableFault {
         /// What was found there, against what was expected.
         what: &'static str,
     },
+    /// A block's checksum is right and it holds more of something than the format allows.
+    #[error("malformed {section} at byte {offset}: {what}: at most {max}, got {got}")]
+    Limit {
+        /// The section.
+        section: Section,
+        /// Where.
+        offset: u64,
+        /// What is limited: `"bytes of a key"`, `"bytes of a value"`, `"entries from one restart point to the
+        /// next"`.
+        what: &'static str,
+        /// The most that there may be.
+        max: u64,
+        /// What there is; for entries, as far as they were counted.
+        got: u64,
+    },
     /// Padding holds something.
     #[error("the padding byte at {offset} must be 0, got {got}")]
     Padding {

@@ -12,6 +12,7 @@ use tempfile::NamedTempFile;
 
 use super::cancel::Cancel;
 use crate::error::{TableError, TableFault};
+use crate::mmap::FileMap;
 
 /// A file on its way. Call order: `write* commit`.
 #[derive(Debug)]
@@ -19,7 +20,7 @@ pub(super) struct AtomicFile {
     temporary: BufWriter<NamedTempFile>,
     /// As the caller named it, for messages.
     path: PathBuf,
-    /// Where the file goes: `path`, or what it links to.
+    /// Where the file goes: `path`, or what it links to. Absolute.
     target: PathBuf,
     /// Bytes written.
     bytes: u64,
@@ -35,18 +36,23 @@ impl AtomicFile {
     /// Bytes that are written from one question whether to stop to the next.
     const ASK_EVERY: usize = 8 << 20;
 
-    /// Begins a file that will replace whatever regular file is at `path`. A symbolic link stays, and the file
-    /// that it leads to is replaced. Devices and folders are refused.
+    /// Begins a file that will replace whatever regular file is at `path`, as the working directory is now. A
+    /// symbolic link stays, and the file that it leads to is replaced, or made if its folder exists. Devices and
+    /// folders are refused.
+    ///
+    /// The file that replaces another has its permissions, and its owner and group where the system lets the
+    /// process give files away. Where the group can't be kept, the new one may do no more than everybody.
     pub(super) fn create(path: &Path, cancel: Cancel) -> Result<Self, TableError> {
-        let (target, permissions) = match fs::metadata(path) {
+        let (target, old) = match fs::metadata(path) {
             Ok(old) => {
                 if let Some(fault) = not_a_file(&old) {
                     return Err(TableError::File { path: path.to_owned(), source: fault });
                 }
-                let target = fs::canonicalize(path).map_err(failed(path, "resolve its path"))?;
-                (target, Some(old.permissions()))
+                (fs::canonicalize(path).map_err(failed(path, "resolve its path"))?, Some(old))
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => (path.to_owned(), None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                (end_of_links(path).map_err(failed(path, "resolve its path"))?, None)
+            }
             Err(error) => return Err(failed(path, "look at it")(error)),
         };
         let mut builder = tempfile::Builder::new();
@@ -54,12 +60,14 @@ impl AtomicFile {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
-            // As for any new file; the process's umask takes its share off.
-            builder.permissions(fs::Permissions::from_mode(0o666));
+            // As for any new file, or for its owner only until the owner is the right one. The process's umask
+            // takes its share off.
+            let mode = if old.is_some() { 0o600 } else { 0o666 };
+            builder.permissions(fs::Permissions::from_mode(mode));
         }
         let temporary = builder.tempfile_in(folder(&target)).map_err(failed(path, "create it"))?;
-        if let Some(permissions) = permissions {
-            temporary.as_file().set_permissions(permissions).map_err(failed(path, "set its permissions"))?;
+        if let Some(old) = old {
+            take_after(temporary.as_file(), &old).map_err(failed(path, "set its permissions"))?;
         }
         let temporary = BufWriter::with_capacity(Self::BUFFER_BYTES, temporary);
         Ok(Self { temporary, path: path.to_owned(), target, bytes: 0, cancel, unasked: 0 })
@@ -91,6 +99,12 @@ impl AtomicFile {
     /// The path as the caller gave it.
     pub(super) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// What was written so far, mapped to be read back.
+    pub(super) fn map(&mut self) -> Result<FileMap, TableError> {
+        self.temporary.flush().map_err(failed(&self.path, "write it"))?;
+        FileMap::new(self.temporary.get_ref().as_file()).map_err(failed(&self.path, "map it"))
     }
 
     /// Publishes the file, durably. On an error the old file, if any, is still in place, except where only the
@@ -137,6 +151,48 @@ impl Write for Counted<'_> {
     }
 }
 
+/// Where a file that is not there yet would be made: `path`, or the end of the links that begin there. Absolute,
+/// so that it stays the same place when the working directory changes.
+fn end_of_links(path: &Path) -> io::Result<PathBuf> {
+    /// As many as Linux follows.
+    const MAX_LINKS: usize = 40;
+    let mut target = std::path::absolute(path)?;
+    for _ in 0..MAX_LINKS {
+        match fs::symlink_metadata(&target) {
+            Ok(metadata) if metadata.is_symlink() => target = folder(&target).join(fs::read_link(&target)?),
+            _ => return Ok(target),
+        }
+    }
+    Err(io::Error::other("too many symbolic links"))
+}
+
+/// Gives a file, of which nothing is written yet, the owner, group and permissions of the one that it replaces.
+#[cfg(unix)]
+fn take_after(file: &File, old: &fs::Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
+    let own = file.metadata()?;
+    if (own.uid(), own.gid()) != (old.uid(), old.gid())
+        && fchown(file, Some(old.uid()), Some(old.gid())).is_err()
+    {
+        // Only root gives files away; others may still choose among their groups. What is refused is seen below.
+        let _ = fchown(file, None, Some(old.gid()));
+    }
+    let same_group = file.metadata()?.gid() == old.gid();
+    file.set_permissions(fs::Permissions::from_mode(mode_after(old.mode(), same_group)))
+}
+
+/// The permissions of a file that replaces one of `mode`. Those of a group are for no other group.
+#[cfg(unix)]
+fn mode_after(mode: u32, same_group: bool) -> u32 {
+    let for_others = mode & 0o007;
+    if same_group { mode & 0o777 } else { mode & 0o700 | (mode & (for_others << 3)) | for_others }
+}
+
+#[cfg(not(unix))]
+fn take_after(file: &File, old: &fs::Metadata) -> io::Result<()> {
+    file.set_permissions(old.permissions())
+}
+
 /// The folder of a path that names a file.
 fn folder(path: &Path) -> &Path {
     match path.parent() {
@@ -169,4 +225,21 @@ pub(super) fn not_a_file(metadata: &fs::Metadata) -> Option<TableFault> {
 pub(super) fn failed(path: &Path, operation: &'static str) -> impl FnOnce(io::Error) -> TableError {
     let path = path.to_owned();
     move |source| TableError::Io { path, operation, source }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::mode_after;
+
+    /// A file that only its group could read was replaced by a process of another group, whose members then could.
+    #[test]
+    fn another_group_gets_no_more_than_everybody() {
+        for (mode, expected) in
+            [(0o640, 0o600), (0o664, 0o644), (0o660, 0o600), (0o604, 0o604), (0o777, 0o777)]
+        {
+            assert_eq!(mode_after(mode, false), expected, "{mode:o}");
+            assert_eq!(mode_after(mode, true), mode, "{mode:o}");
+        }
+        assert_eq!(mode_after(0o10_4755, true), 0o755, "no rights of the owner's go to who runs the file");
+    }
 }

@@ -7,24 +7,24 @@
 //!
 //! The first `shared` bytes of a key are those of the key before it. At a restart point `shared` is 0, so that a
 //! search can begin there: it halves its way over the restart points to the last that is not past the key, then
-//! reads on from it. Nothing is believed: every length is checked against the bytes that are left.
+//! reads on from it. Nothing is believed: every length is checked against the bytes that are left, and against the
+//! limits that bind the writer.
+//!
+//! Shared prefixes are a way to store much in little, so readers bound how much. A restart point comes at least
+//! every 16 entries, and its key is stored whole; a key is at most as long as the stored bytes since then. So all
+//! keys of a block, put together, have at most 16 times the bytes of the block, and one at most
+//! [`MAX_KEY_BYTES`].
 
+use super::malformed::Malformed;
 use super::varint;
+use super::writer::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
 
-/// Entries from one restart point to the next: one in sixteen keys is stored whole.
+/// Entries from one restart point to the next: one in sixteen keys is stored whole. Readers refuse longer runs,
+/// see [`Run`].
 const RESTART_INTERVAL: usize = 16;
 
-/// Something in a block that no writer writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Malformed {
-    /// Where in the contents.
-    pub(super) at: usize,
-    /// What, and what was expected.
-    pub(super) what: &'static str,
-}
-
 pub(super) const NOT_ASCENDING: &str = "a key that is not past the one before it";
-pub(super) const NOT_A_RESTART: &str = "a restart point that is no entry with a whole key";
+const NOT_A_RESTART: &str = "a restart point that is no entry with a whole key";
 const SHARES_TOO_MUCH: &str = "an entry that shares more than the key before it has";
 
 /// Writes one block after another. Call order: `(push+ finish)*`.
@@ -114,7 +114,7 @@ struct Stored<'a> {
 impl<'a> BlockView<'a> {
     /// Finds entries and restart points in O(1).
     pub(super) fn new(contents: &'a [u8]) -> Result<Self, Malformed> {
-        let malformed = |what| Malformed { at: contents.len(), what };
+        let malformed = |what| Malformed::new(contents.len(), what);
         let (rest, count) =
             contents.split_last_chunk::<4>().ok_or(malformed("no number of restart points"))?;
         let count = usize::try_from(u32::from_le_bytes(*count)).unwrap_or(usize::MAX);
@@ -130,9 +130,9 @@ impl<'a> BlockView<'a> {
         Ok(Self { entries, restarts })
     }
 
-    /// Where the restart points are.
-    pub(super) fn restarts(&self) -> impl Iterator<Item = usize> + 'a {
-        self.restarts.iter().map(|&at| offset(at))
+    /// Where a restart point is; `None` past the last.
+    fn restart(&self, index: usize) -> Option<usize> {
+        self.restarts.get(index).map(|&at| offset(at))
     }
 
     #[inline]
@@ -141,11 +141,19 @@ impl<'a> BlockView<'a> {
         let mut part = || varint::take(&mut rest).and_then(|value| usize::try_from(value).ok());
         let lengths = (part(), part(), part());
         let (Some(shared), Some(unshared), Some(value)) = lengths else {
-            return Err(Malformed { at, what: "an entry whose lengths don't end" });
+            return Err(Malformed::new(at, "an entry whose lengths don't end"));
         };
-        let overlong = Malformed { at, what: "an entry longer than its block" };
+        let overlong = Malformed::new(at, "an entry longer than its block");
         let (suffix, rest) = rest.split_at_checked(unshared).ok_or(overlong)?;
         let (value, rest) = rest.split_at_checked(value).ok_or(overlong)?;
+        let key_bytes = shared.saturating_add(unshared);
+        for (what, bytes, max) in
+            [("bytes of a key", key_bytes, MAX_KEY_BYTES), ("bytes of a value", value.len(), MAX_VALUE_BYTES)]
+        {
+            if bytes > max {
+                return Err(Malformed::limit(at, what, max, bytes));
+            }
+        }
         Ok(Stored { shared, suffix, value, end: self.entries.len() - rest.len() })
     }
 
@@ -153,12 +161,12 @@ impl<'a> BlockView<'a> {
     fn entry_at_restart(&self, at: usize) -> Result<Stored<'a>, Malformed> {
         let entry = self.entry(at)?;
         if entry.shared != 0 {
-            return Err(Malformed { at, what: NOT_A_RESTART });
+            return Err(Malformed::new(at, NOT_A_RESTART));
         }
         Ok(entry)
     }
 
-    /// Where the last restart point begins whose key is not past `key`, or else the first.
+    /// The last restart point whose key is not past `key`, or else the first.
     fn restart_before(&self, key: &[u8]) -> Result<usize, Malformed> {
         let (mut low, mut high) = (0, self.restarts.len());
         while high - low > 1 {
@@ -169,7 +177,7 @@ impl<'a> BlockView<'a> {
                 high = middle;
             }
         }
-        Ok(offset(self.restarts[low]))
+        Ok(low)
     }
 
     /// The value of `key`.
@@ -178,12 +186,14 @@ impl<'a> BlockView<'a> {
     /// is smaller: an entry that shares more than `matched` bytes with the one before it is smaller too, at the
     /// same byte. Only one that shares no more has to be compared, from its own bytes on.
     pub(super) fn get(&self, key: &[u8]) -> Result<Option<&'a [u8]>, Malformed> {
-        let mut at = self.restart_before(key)?;
-        let mut entry = self.entry_at_restart(at)?;
+        let mut run = Run::from_restart(self.restart_before(key)?);
         let (mut matched, mut length) = (0, 0);
-        loop {
+        let mut at = self.restart(run.next).unwrap_or_default();
+        while at < self.entries.len() {
+            let entry = self.entry(at)?;
+            run.step(self, at, &entry)?;
             if entry.shared > length {
-                return Err(Malformed { at, what: SHARES_TOO_MUCH });
+                return Err(Malformed::new(at, SHARES_TOO_MUCH));
             }
             length = entry.shared + entry.suffix.len();
             if entry.shared <= matched {
@@ -197,27 +207,57 @@ impl<'a> BlockView<'a> {
                 }
             }
             at = entry.end;
-            if at >= self.entries.len() {
-                return Ok(None);
-            }
-            entry = self.entry(at)?;
         }
+        Ok(None)
     }
 
     /// A cursor before the first entry.
     pub(super) fn cursor(self) -> BlockCursor<'a> {
-        self.cursor_at(0)
+        BlockCursor { at: 0, ..self.cursor_at(0) }
     }
 
     /// A cursor before the first entry of some that are smaller than `key`, or before the first that isn't.
     pub(super) fn cursor_before(self, key: &[u8]) -> Result<BlockCursor<'a>, Malformed> {
-        let at = self.restart_before(key)?;
-        self.entry_at_restart(at)?;
-        Ok(self.cursor_at(at))
+        Ok(self.cursor_at(self.restart_before(key)?))
     }
 
-    fn cursor_at(self, first: usize) -> BlockCursor<'a> {
-        BlockCursor { block: self, first, at: first, key: Vec::new(), key_is_whole: false }
+    fn cursor_at(self, restart: usize) -> BlockCursor<'a> {
+        let first = self.restart(restart).unwrap_or_default();
+        BlockCursor { block: self, first, at: first, key: Vec::new(), run: Run::from_restart(restart) }
+    }
+}
+
+/// Counts entries from restart point to restart point, and refuses more than [`RESTART_INTERVAL`].
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    /// The restart point that is to come.
+    next: usize,
+    /// Entries since the last one, itself included; 0 before the first entry.
+    entries: usize,
+}
+
+impl Run {
+    /// Before the entry at a restart point.
+    fn from_restart(restart: usize) -> Self {
+        Self { next: restart, entries: 0 }
+    }
+
+    /// Takes the entry at `at`, the first or the one after the entry before.
+    #[inline]
+    fn step(&mut self, block: &BlockView<'_>, at: usize, entry: &Stored<'_>) -> Result<(), Malformed> {
+        if block.restart(self.next) == Some(at) {
+            if entry.shared != 0 {
+                return Err(Malformed::new(at, NOT_A_RESTART));
+            }
+            *self = Self { next: self.next + 1, entries: 0 };
+        } else if self.entries == 0 {
+            return Err(Malformed::new(at, NOT_A_RESTART));
+        } else if self.entries == RESTART_INTERVAL {
+            let what = "entries from one restart point to the next";
+            return Err(Malformed::limit(at, what, RESTART_INTERVAL, RESTART_INTERVAL + 1));
+        }
+        self.entries += 1;
+        Ok(())
     }
 }
 
@@ -235,18 +275,23 @@ pub(super) struct BlockCursor<'a> {
     at: usize,
     /// The key of the last entry read.
     key: Vec<u8>,
-    key_is_whole: bool,
+    run: Run,
 }
 
 impl<'a> BlockCursor<'a> {
-    /// Reads the next entry: its key is in [`key`](Self::key), its value is returned. `None` at the end.
+    /// Reads the next entry: its key is in [`key`](Self::key), its value is returned. `None` at the end, when all
+    /// restart points have been seen to be entries with whole keys.
     pub(super) fn advance(&mut self) -> Result<Option<&'a [u8]>, Malformed> {
         if self.at >= self.block.entries.len() {
-            return Ok(None);
+            return match self.block.restart(self.run.next) {
+                Some(at) => Err(Malformed::new(at, NOT_A_RESTART)),
+                None => Ok(None),
+            };
         }
         let entry = self.block.entry(self.at)?;
-        let malformed = |what| Malformed { at: self.at, what };
+        let malformed = |what| Malformed::new(self.at, what);
         let replaced = self.key.get(entry.shared..).ok_or(malformed(SHARES_TOO_MUCH))?;
+        self.run.step(&self.block, self.at, &entry)?;
         // The shared bytes are equal, so the rest decides.
         if self.at > self.first && entry.suffix <= replaced {
             return Err(malformed(NOT_ASCENDING));
@@ -254,7 +299,6 @@ impl<'a> BlockCursor<'a> {
         self.key.truncate(entry.shared);
         self.key.extend_from_slice(entry.suffix);
         self.at = entry.end;
-        self.key_is_whole = entry.shared == 0;
         Ok(Some(entry.value))
     }
 
@@ -265,14 +309,36 @@ impl<'a> BlockCursor<'a> {
     pub(super) fn into_key(self) -> Vec<u8> {
         self.key
     }
+}
 
-    /// Where the next entry begins.
-    pub(super) fn offset(&self) -> usize {
-        self.at
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    /// Whether the last entry read shares nothing with the one before it.
-    pub(super) fn key_is_whole(&self) -> bool {
-        self.key_is_whole
+    /// A value of more than 1 GiB, which no writer takes, was once lent to whoever asked.
+    #[test]
+    fn a_value_longer_than_any_writer_takes() {
+        let with_value_of = |bytes: usize| {
+            let mut start = vec![0, 1];
+            varint::push(&mut start, length(bytes));
+            start.push(b'k');
+            let value_at = start.len();
+            // Zeros that are never touched take no memory.
+            let mut contents = vec![0; value_at + bytes + 8];
+            contents[..value_at].copy_from_slice(&start);
+            contents[value_at + bytes + 4] = 1;
+            contents
+        };
+        let contents = with_value_of(MAX_VALUE_BYTES);
+        let block = BlockView::new(&contents).unwrap();
+        assert_eq!(block.get(b"k").unwrap().map(<[u8]>::len), Some(MAX_VALUE_BYTES));
+        assert!(block.cursor().advance().unwrap().is_some());
+        drop(contents);
+
+        let contents = with_value_of(MAX_VALUE_BYTES + 1);
+        let block = BlockView::new(&contents).unwrap();
+        let refused = Malformed::limit(0, "bytes of a value", MAX_VALUE_BYTES, MAX_VALUE_BYTES + 1);
+        assert_eq!(block.get(b"k"), Err(refused));
+        assert_eq!(block.cursor().advance(), Err(refused));
     }
 }

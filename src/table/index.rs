@@ -11,9 +11,10 @@
 
 use std::ops::Range;
 
-use super::block::Malformed;
 use super::layout::FILE_HEADER_BYTES;
+use super::malformed::Malformed;
 use super::sealed::TRAILER_BYTES;
+use super::writer::MAX_KEY_BYTES;
 
 const COUNT_BYTES: usize = 8;
 const RECORD_BYTES: usize = 16;
@@ -58,7 +59,7 @@ pub(super) struct IndexView<'a> {
 impl<'a> IndexView<'a> {
     /// Finds records and keys in O(1).
     pub(super) fn new(contents: &'a [u8]) -> Result<Self, Malformed> {
-        let too_many = Malformed { at: 0, what: "more data blocks than there is room for in the index" };
+        let too_many = Malformed::new(0, "more data blocks than there is room for in the index");
         let (count, rest) = contents.split_first_chunk::<COUNT_BYTES>().ok_or(too_many)?;
         let (records, keys) = usize::try_from(u64::from_le_bytes(*count))
             .ok()
@@ -93,10 +94,14 @@ impl<'a> IndexView<'a> {
             let offset = |offset| usize::try_from(offset).ok();
             Some(offset(self.starts(index)?.0)?..offset(self.ends(index)?.0)?)
         };
-        range().and_then(|range| self.keys.get(range)).ok_or(Malformed {
-            at: COUNT_BYTES.saturating_add(index.saturating_mul(RECORD_BYTES)),
-            what: "a key that ends before it begins or past the index",
-        })
+        let at = COUNT_BYTES.saturating_add(index.saturating_mul(RECORD_BYTES));
+        let key = range()
+            .and_then(|range| self.keys.get(range))
+            .ok_or(Malformed::new(at, "a key that ends before it begins or past the index"))?;
+        if key.len() > MAX_KEY_BYTES {
+            return Err(Malformed::limit(at, "bytes of a key", MAX_KEY_BYTES, key.len()));
+        }
+        Ok(key)
     }
 
     /// Where a data block lies in the file, trailer included.
@@ -130,9 +135,6 @@ impl<'a> IndexView<'a> {
         if end == self.keys.len() as u64 {
             return Ok(());
         }
-        Err(Malformed {
-            at: COUNT_BYTES + self.records.len() * RECORD_BYTES,
-            what: "bytes that belong to no key",
-        })
+        Err(Malformed::new(COUNT_BYTES + self.records.len() * RECORD_BYTES, "bytes that belong to no key"))
     }
 }

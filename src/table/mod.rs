@@ -21,6 +21,10 @@
 //!
 //! [`TableReader::open`] verifies a file whole. After [`TableReader::open_unverified`], which is O(1), nothing is
 //! believed that a lookup reads except the body of the filter; hostile bytes give errors, never a panic.
+//!
+//! Readers hold files to the writer's limits: a key has at most [`MAX_KEY_BYTES`], a value at most
+//! [`MAX_VALUE_BYTES`], and of 16 entries one at least stores its key whole. So a small file can't unfold to a
+//! large one: all keys of a file, put together, have at most 16 times its bytes.
 
 mod atomic_file;
 mod block;
@@ -28,6 +32,7 @@ mod cancel;
 mod index;
 mod iter;
 mod layout;
+mod malformed;
 mod properties;
 mod reader;
 mod sealed;

@@ -7,7 +7,7 @@
 //! Tags are append-only. A reader skips tags that it doesn't know, so that facts can be added without a new
 //! version of the format.
 
-use super::block::Malformed;
+use super::malformed::Malformed;
 use super::writer::MAX_KEY_BYTES;
 
 /// The most bytes that the contents may have: room for two keys and much else. It bounds what opening reads.
@@ -70,7 +70,7 @@ impl Properties {
     /// Reads the contents of a properties block.
     pub(super) fn decode(contents: &[u8], of_table: bool) -> Result<Self, Malformed> {
         if contents.len() > MAX_BYTES {
-            return Err(Malformed { at: 0, what: "more properties than any writer writes" });
+            return Err(Malformed::new(0, "more properties than any writer writes"));
         }
         let mut properties = Self::default();
         let mut counts = [None; 3];
@@ -78,12 +78,15 @@ impl Properties {
         let mut last_tag = 0;
         while !rest.is_empty() {
             let at = contents.len() - rest.len();
-            let malformed = |what| Malformed { at, what };
+            let malformed = |what| Malformed::new(at, what);
             let (tag, value) = take(&mut rest).ok_or(malformed("a property that does not end"))?;
             if tag <= last_tag {
                 return Err(malformed("tags that don't ascend"));
             }
             last_tag = tag;
+            if matches!(tag, FIRST_KEY | LAST_KEY) && value.len() > MAX_KEY_BYTES {
+                return Err(Malformed::limit(at, "bytes of a key", MAX_KEY_BYTES, value.len()));
+            }
             match tag {
                 ENTRIES | KEY_BYTES | VALUE_BYTES => {
                     let number = value.try_into().map_err(|_| malformed("a number that has not 8 bytes"))?;
@@ -98,7 +101,7 @@ impl Properties {
                 _ => {}
             }
         }
-        let end = |what| Malformed { at: contents.len(), what };
+        let end = |what| Malformed::new(contents.len(), what);
         match counts {
             [Some(entries), Some(key_bytes), Some(value_bytes)] if of_table => {
                 (properties.entries, properties.key_bytes, properties.value_bytes) =

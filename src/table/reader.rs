@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::atomic_file::{failed, not_a_file};
-use super::block::{BlockView, Malformed};
+use super::block::BlockView;
 use super::index::IndexView;
 use super::layout::Sections;
+use super::malformed::Malformed;
 use super::properties::Properties;
 use super::sealed::{self, BlockType};
 use super::stats::{Counters, Outcome, ReadStats};
@@ -340,14 +341,14 @@ impl TableReader {
         TableError::File { path: self.path.clone(), source: source.into() }
     }
 
-    pub(super) fn malformed_index(&self, Malformed { at, what }: Malformed) -> TableFault {
+    pub(super) fn malformed_index(&self, malformed: Malformed) -> TableFault {
         let start = self.sections.index.as_ref().map_or(0, |range| range.start);
-        TableFault::Malformed { section: Section::Index, offset: start.saturating_add(at) as u64, what }
+        malformed.fault(Section::Index, start as u64)
     }
 }
 
-pub(super) fn malformed_data(offset: u64, Malformed { at, what }: Malformed) -> TableFault {
-    TableFault::Malformed { section: Section::Data, offset: offset.saturating_add(at as u64), what }
+pub(super) fn malformed_data(offset: u64, malformed: Malformed) -> TableFault {
+    malformed.fault(Section::Data, offset)
 }
 
 fn read_properties(file: &[u8], sections: &Sections) -> Result<Properties, TableFault> {
@@ -361,7 +362,6 @@ fn read_properties(file: &[u8], sections: &Sections) -> Result<Properties, Table
         return Err(TableFault::SectionBytes { section, min, max, got: range.len() as u64 });
     }
     let contents = sealed::open(file.get(range).unwrap_or_default(), BlockType::Properties, offset)?;
-    Properties::decode(contents, sections.index.is_some()).map_err(|Malformed { at, what }| {
-        TableFault::Malformed { section, offset: offset.saturating_add(at as u64), what }
-    })
+    Properties::decode(contents, sections.index.is_some())
+        .map_err(|malformed| malformed.fault(section, offset))
 }

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use super::block::{BlockView, Malformed, NOT_A_RESTART, NOT_ASCENDING};
+use super::block::{BlockView, NOT_ASCENDING};
+use super::malformed::Malformed;
 use super::reader::{Filter, TableReader, malformed_data};
 use crate::error::{Section, TableError, TableFault};
 use crate::filter::FilterReader;
@@ -91,7 +92,7 @@ impl TableReader {
                 .read(block, |key| hashes.extend(filter.map(|filter| filter.hasher().hash(key))))
                 .map_err(|malformed| malformed_data(offset, malformed))?;
             if last_key.is_some_and(|last| last >= keys.first.as_slice()) {
-                return Err(malformed_data(offset, Malformed { at: 0, what: NOT_ASCENDING }));
+                return Err(malformed_data(offset, Malformed::new(0, NOT_ASCENDING)));
             }
             let indexed = index.key(number).map_err(|malformed| self.malformed_index(malformed))?;
             same_key("last key of a block, by the index", Some(indexed), Some(&keys.last))?;
@@ -144,31 +145,21 @@ struct BlockKeys {
 }
 
 impl Tally {
-    /// Reads a block whole. Its keys ascend, and its restart points are entries with whole keys.
+    /// Reads a block whole. Its cursor sees to it that keys ascend and restart points are entries with whole keys.
     fn read(
         &mut self,
         block: BlockView<'_>,
         mut with_key: impl FnMut(&[u8]),
     ) -> Result<BlockKeys, Malformed> {
-        let mut restarts = block.restarts().peekable();
         let mut cursor = block.cursor();
         let mut first = None;
-        loop {
-            let at = cursor.offset();
-            let Some(value) = cursor.advance()? else { break };
-            let is_restart = restarts.next_if_eq(&at).is_some();
-            if (is_restart || first.is_none()) && !(is_restart && cursor.key_is_whole()) {
-                return Err(Malformed { at, what: NOT_A_RESTART });
-            }
+        while let Some(value) = cursor.advance()? {
             let key = cursor.key();
             with_key(key);
             self.entries += 1;
             self.key_bytes += key.len() as u64;
             self.value_bytes += value.len() as u64;
             first.get_or_insert_with(|| key.to_vec());
-        }
-        if let Some(at) = restarts.next() {
-            return Err(Malformed { at, what: NOT_A_RESTART });
         }
         Ok(BlockKeys { first: first.unwrap_or_default(), last: cursor.into_key() })
     }

@@ -7,7 +7,7 @@ use super::atomic_file::AtomicFile;
 use super::block::BlockBuilder;
 use super::cancel::Cancel;
 use super::index::IndexBuilder;
-use super::layout::{self, Extent, Footer, encode_header};
+use super::layout::{self, Extent, FILE_HEADER_BYTES, Footer, encode_header};
 use super::properties::{self, Properties};
 use super::sealed::{BlockType, seal};
 use crate::error::{FilterError, FormatError, TableError};
@@ -202,7 +202,9 @@ impl TableWriter {
     ///
     /// # Errors
     /// [`TableError::Filter`] where the filter's budget can't be met for so many keys, [`TableError::Io`],
-    /// [`TableError::Interrupted`], [`TableError::GivenUp`]. The file that was at the path is then still there.
+    /// [`TableError::Interrupted`], [`TableError::GivenUp`]. The file that was at the path is then still there,
+    /// except where only the last step failed, an [`Io`](TableError::Io) whose operation is `"sync its folder"`:
+    /// then the new file is at the path, whole, and a power failure may still bring the old one back.
     pub fn finish(mut self) -> Result<TableSummary, TableError> {
         if self.given_up {
             return Err(TableError::GivenUp { path: self.file.path().to_owned() });
@@ -263,8 +265,12 @@ fn write_sealed(
 /// Writes a filter of any kind to a file of its own: atomic and durable as [`TableWriter::finish`]. An owned
 /// filter is written straight from its lines; see [`Membership::write_to`]. Returns the bytes of the file.
 ///
+/// What was written is read back and verified before it gets its name, so that a damaged filter, such as a
+/// [`FilterReader`](crate::FilterReader) that was opened unverified may be, is never published.
+///
 /// # Errors
-/// [`TableError::File`] where something other than a regular file is at `path`; [`TableError::Io`].
+/// [`TableError::File`] where something other than a regular file is at `path`, or the filter is damaged;
+/// [`TableError::Io`], after which the old file is there as [`TableWriter::finish`] says.
 pub fn write_filter_file(path: &Path, filter: &(impl Membership + ?Sized)) -> Result<u64, TableError> {
     write_filter_file_with(path, filter, &Cancel::never())
 }
@@ -281,14 +287,11 @@ pub fn write_filter_file_with(
     write_filter_alone(path, cancel, |out| filter.write_to(out))
 }
 
-/// [`write_filter_file`] for a filter that is encoded already, such as [`FilterBuilder::finish`] gives. The
-/// block is verified first, so that no damaged one is written.
+/// [`write_filter_file`] for a filter that is encoded already, such as [`FilterBuilder::finish`] gives.
 ///
 /// # Errors
-/// As [`write_filter_file`]; [`TableError::File`] also where the block is damaged.
+/// As [`write_filter_file`].
 pub fn write_filter_block(path: &Path, block: &[u8]) -> Result<u64, TableError> {
-    let damaged = |fault: FormatError| TableError::File { path: path.to_owned(), source: fault.into() };
-    FilterBlock::open(block).map_err(damaged)?;
     write_filter_alone(path, &Cancel::never(), |out| out.write_all(block))
 }
 
@@ -300,6 +303,11 @@ fn write_filter_alone(
     let mut file = AtomicFile::create(path, cancel.clone())?;
     file.write(&encode_header())?;
     let filter = write_filter(&mut file, write)?;
+    let damaged = |fault: FormatError| TableError::File { path: path.to_owned(), source: fault.into() };
+    // The filter is all that follows the header, so far.
+    let written = file.map()?;
+    FilterBlock::open(written.as_ref().get(FILE_HEADER_BYTES..).unwrap_or_default()).map_err(damaged)?;
+    drop(written);
     let properties = Properties { writer: properties::writer(), ..Properties::default() };
     let properties = write_sealed(&mut file, properties.encode(false), BlockType::Properties)?;
     file.write(&Footer { filter, properties, ..Footer::default() }.encode())?;
