@@ -29,6 +29,7 @@ pub use secret::SecretKey;
 
 /// The 64-bit hash of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(transparent)]
 pub struct KeyHash(u64);
 
 impl KeyHash {

@@ -10,45 +10,46 @@ const DEPTH: usize = 32;
 /// Calls `fetch` for each item some [`DEPTH`] items before `use_it` gets it, both in order, over a `target` that
 /// `fetch` reads and `use_it` writes.
 ///
-/// Inlined into kernels, so that the closures are compiled with the kernel's CPU features.
+/// Inlined into kernels, so that the closures are compiled with the kernel's CPU features. Items are lent and not
+/// copied, so that a kernel can load the halves of a hash apart.
 #[inline(always)]
-pub(super) fn fetch_ahead<S: ?Sized, T: Copy>(
+pub(super) fn fetch_ahead<S: ?Sized, T>(
     target: &mut S,
     items: &[T],
-    fetch: impl Fn(&S, T),
-    mut use_it: impl FnMut(&mut S, T),
+    fetch: impl Fn(&S, &T),
+    mut use_it: impl FnMut(&mut S, &T),
 ) {
     let ahead = items.get(DEPTH..).unwrap_or_default();
-    for &item in &items[..items.len() - ahead.len()] {
+    for item in &items[..items.len() - ahead.len()] {
         fetch(target, item);
     }
-    for (&item, &next) in items.iter().zip(ahead) {
+    for (item, next) in items.iter().zip(ahead) {
         fetch(target, next);
         use_it(target, item);
     }
-    for &item in &items[ahead.len()..] {
+    for item in &items[ahead.len()..] {
         use_it(target, item);
     }
 }
 
 /// [`fetch_ahead`] for questions: `answers[i]` becomes what `test` says of `items[i]`, of which there are as many.
 #[inline(always)]
-pub(super) fn answer_ahead<T: Copy>(
+pub(super) fn answer_ahead<T>(
     items: &[T],
     answers: &mut [bool],
-    fetch: impl Fn(T),
-    test: impl Fn(T) -> bool,
+    fetch: impl Fn(&T),
+    test: impl Fn(&T) -> bool,
 ) {
     let ahead = items.get(DEPTH..).unwrap_or_default();
-    for &item in &items[..items.len() - ahead.len()] {
+    for item in &items[..items.len() - ahead.len()] {
         fetch(item);
     }
     let (first, last) = answers.split_at_mut(ahead.len());
-    for ((answer, &item), &next) in first.iter_mut().zip(items).zip(ahead) {
+    for ((answer, item), next) in first.iter_mut().zip(items).zip(ahead) {
         fetch(next);
         *answer = test(item);
     }
-    for (answer, &item) in last.iter_mut().zip(&items[ahead.len()..]) {
+    for (answer, item) in last.iter_mut().zip(&items[ahead.len()..]) {
         *answer = test(item);
     }
 }
@@ -70,8 +71,8 @@ mod tests {
             fetch_ahead(
                 &mut used,
                 &items,
-                |_, item| fetched.borrow_mut().push(item),
-                |used, item| {
+                |_, &item| fetched.borrow_mut().push(item),
+                |used, &item| {
                     assert_eq!(fetched.borrow().len(), len.min(item + DEPTH + 1));
                     used.push(item);
                 },
@@ -90,8 +91,8 @@ mod tests {
             answer_ahead(
                 &items,
                 &mut answers,
-                |item| fetched.borrow_mut().push(item),
-                |item| {
+                |&item| fetched.borrow_mut().push(item),
+                |&item| {
                     assert_eq!(fetched.borrow().len(), len.min(item + DEPTH + 1));
                     item % 3 == 0
                 },

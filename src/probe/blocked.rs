@@ -117,8 +117,8 @@ impl Probe for BlockedParams {
         fetch_ahead(
             &mut new,
             hashes,
-            |_, hash| prefetch(lines, line_index(hash, lines.len())),
-            |new, hash| *new += u64::from(self.add_shared(lines, hash)),
+            |_, &hash| prefetch(lines, line_index(hash, lines.len())),
+            |new, &hash| *new += u64::from(self.add_shared(lines, hash)),
         );
         new
     }

@@ -157,8 +157,8 @@ impl Probe for ClassicParams {
             answer_ahead(
                 hashes,
                 answers,
-                |hash| Walk::new(hash, self.bits()).fetch(lines, first),
-                |hash| Walk::new(hash, self.bits()).test(lines, first),
+                |&hash| Walk::new(hash, self.bits()).fetch(lines, first),
+                |&hash| Walk::new(hash, self.bits()).test(lines, first),
             );
             // Written at every step and kept where the answer was true: no branch that could be mispredicted.
             let mut count = 0;
@@ -170,8 +170,8 @@ impl Probe for ClassicParams {
             fetch_ahead(
                 answers,
                 &survivors[..count],
-                |_, index| Walk::new(hashes[index], self.bits()).skip(first).fetch(lines, rest),
-                |answers, index| {
+                |_, &index| Walk::new(hashes[index], self.bits()).skip(first).fetch(lines, rest),
+                |answers, &index| {
                     answers[index] = Walk::new(hashes[index], self.bits()).skip(first).test(lines, rest);
                 },
             );
@@ -196,8 +196,8 @@ impl Probe for ClassicParams {
         fetch_ahead(
             lines,
             hashes,
-            |lines, hash| Walk::new(hash, self.bits()).fetch(lines, self.probes()),
-            |lines, hash| new += u64::from(self.add(backend, lines, hash)),
+            |lines, &hash| Walk::new(hash, self.bits()).fetch(lines, self.probes()),
+            |lines, &hash| new += u64::from(self.add(backend, lines, hash)),
         );
         new
     }
@@ -218,8 +218,8 @@ impl Probe for ClassicParams {
         fetch_ahead(
             &mut new,
             hashes,
-            |_, hash| Walk::new(hash, self.bits()).fetch(lines, self.probes()),
-            |new, hash| *new += u64::from(self.add_shared(lines, hash)),
+            |_, &hash| Walk::new(hash, self.bits()).fetch(lines, self.probes()),
+            |new, &hash| *new += u64::from(self.add_shared(lines, hash)),
         );
         new
     }

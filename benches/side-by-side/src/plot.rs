@@ -96,7 +96,7 @@ pub(crate) fn rates(path: &Path, points: &[Point], curves: &[Curve]) -> Result<(
         .margin(12)
         .x_label_area_size(44)
         .y_label_area_size(72)
-        .build_cartesian_2d(5.0..21.0, (1e-5..0.1_f64).log_scale())?;
+        .build_cartesian_2d(4.0..21.0, (1e-5..0.1_f64).log_scale())?;
     chart
         .configure_mesh()
         .x_desc("bits per key")

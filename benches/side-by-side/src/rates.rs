@@ -55,12 +55,12 @@ pub(crate) fn curves() -> Vec<Curve> {
             .collect()
     };
     vec![
-        ("blocked, theory", over(5.0, 21.0, &best_blocked)),
-        ("classic, theory", over(5.0, 21.0, &peers::best_unblocked)),
+        ("blocked, theory", over(4.0, 21.0, &best_blocked)),
+        ("classic, theory", over(4.0, 21.0, &peers::best_unblocked)),
         ("compact, theory", compact()),
-        ("binary fuse, theory", over(5.0, 21.0, &|bits| (-bits / 1.125).exp2())),
-        ("split block, theory", over(5.0, 21.0, &peers::split_block_fpp)),
-        ("least possible, 2^-b", over(5.0, 21.0, &|bits| (-bits).exp2())),
+        ("binary fuse, theory", over(4.0, 21.0, &|bits| (-bits / 1.125).exp2())),
+        ("split block, theory", over(4.0, 21.0, &peers::split_block_fpp)),
+        ("least possible, 2^-b", over(4.0, 21.0, &|bits| (-bits).exp2())),
     ]
 }
 

@@ -112,6 +112,15 @@ fn states(seed: u32, multipliers: &[u32; LANES]) -> __m256i {
     _mm256_mullo_epi32(_mm256_set1_epi32(seed.cast_signed()), bytemuck::must_cast(*multipliers))
 }
 
+/// The hashes, each as its two halves, the lower first: a half that is loaded by itself goes from memory to all lanes
+/// in one instruction, which is a twelfth of a batched lookup.
+#[inline(always)]
+fn split(hashes: &[KeyHash]) -> &[[u32; 2]] {
+    // SAFETY: a `KeyHash` is a transparent `u64`, which has the size of two `u32`s and at least their alignment;
+    // every bit pattern is a value of both. The machine is little-endian: it has AVX2.
+    unsafe { std::slice::from_raw_parts(hashes.as_ptr().cast(), hashes.len()) }
+}
+
 /// Each state's bit in its word.
 #[inline]
 #[target_feature(enable = "avx2")]
@@ -259,13 +268,13 @@ fn set_rounds(line: &mut LineBytes, mut seed: u32, probes: usize) -> bool {
 fn add_batch(part: Part<'_>, hashes: &[KeyHash], probes: u8) -> u64 {
     let probes = usize::from(probes);
     if probes > LANES {
-        set_batch(part, hashes, |line, seed| set_rounds(line, seed, probes))
+        set_batch(part, split(hashes), |line, seed| set_rounds(line, seed, probes))
     } else {
         let multipliers = multipliers(probes);
         if probes <= LANES - SPARE {
-            set_batch(part, hashes, |line, seed| set_round::<SPARE>(line, seed, multipliers))
+            set_batch(part, split(hashes), |line, seed| set_round::<SPARE>(line, seed, multipliers))
         } else {
-            set_batch(part, hashes, |line, seed| set_round::<0>(line, seed, multipliers))
+            set_batch(part, split(hashes), |line, seed| set_round::<0>(line, seed, multipliers))
         }
     }
 }
@@ -274,14 +283,14 @@ fn add_batch(part: Part<'_>, hashes: &[KeyHash], probes: u8) -> u64 {
 fn might_contain_batch(lines: &[impl ReadLine], hashes: &[KeyHash], probes: u8, answers: &mut [bool]) {
     let probes = usize::from(probes);
     if probes > LANES {
-        test_batch(lines, hashes, answers, |line, seed| {
+        test_batch(lines, split(hashes), answers, |line, seed| {
             let (lower, upper) = halves(line);
             test_rounds(lower, upper, seed, probes)
         });
     } else {
         // The same multipliers for all keys: they stay in a register.
         let multipliers = multipliers(probes);
-        test_batch(lines, hashes, answers, |line, seed| {
+        test_batch(lines, split(hashes), answers, |line, seed| {
             let (lower, upper) = halves(line);
             test_round(lower, upper, seed, multipliers)
         });

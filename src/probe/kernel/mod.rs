@@ -160,35 +160,67 @@ impl Part<'_> {
     /// True when the hash's line is in the part.
     #[inline(always)]
     pub(super) fn has(&self, hash: KeyHash) -> bool {
-        self.index(hash) < self.lines.len()
+        self.index(&hash) < self.lines.len()
     }
 
     /// The place in the part of the hash's line; out of range where the line is in another part.
     #[inline(always)]
-    fn index(&self, hash: KeyHash) -> usize {
-        line_index(hash, self.of).wrapping_sub(self.start)
+    fn index(&self, hash: &impl Halves) -> usize {
+        hash.line(self.of).wrapping_sub(self.start)
+    }
+}
+
+/// A hash, or its two halves apart: the lower names the line, the upper has the probes.
+trait Halves {
+    /// The hash's line among `lines`.
+    fn line(&self, lines: usize) -> usize;
+    /// Where its probes come from.
+    fn seed(&self) -> u32;
+}
+
+impl Halves for KeyHash {
+    #[inline(always)]
+    fn line(&self, lines: usize) -> usize {
+        line_index(*self, lines)
+    }
+
+    #[inline(always)]
+    fn seed(&self) -> u32 {
+        probe_seed(*self)
+    }
+}
+
+impl Halves for [u32; 2] {
+    #[inline(always)]
+    fn line(&self, lines: usize) -> usize {
+        line_index(KeyHash::new(self[0].into()), lines)
+    }
+
+    #[inline(always)]
+    fn seed(&self) -> u32 {
+        self[1]
     }
 }
 
 /// The loop of a batched test. Inlined, so that it is compiled with the CPU features of the kernel around it.
 #[inline(always)]
-fn test_batch<L: ReadLine>(
+fn test_batch<L: ReadLine, H: Halves>(
     lines: &[L],
-    hashes: &[KeyHash],
+    hashes: &[H],
     answers: &mut [bool],
     test: impl Fn(&L, u32) -> bool,
 ) {
     answer_ahead(
         hashes,
         answers,
-        |hash| prefetch(lines, line_index(hash, lines.len())),
-        |hash| test(&lines[line_index(hash, lines.len())], probe_seed(hash)),
+        |hash| prefetch(lines, hash.line(lines.len())),
+        |hash| test(&lines[hash.line(lines.len())], hash.seed()),
     );
 }
 
 /// The loop of a batched add; inlined as [`test_batch`] is.
 #[inline(always)]
-fn set_batch(mut part: Part<'_>, hashes: &[KeyHash], set: impl Fn(&mut LineBytes, u32) -> bool) -> u64 {
+fn set_batch<H: Halves>(mut part: Part<'_>, hashes: &[H], set: impl Fn(&mut LineBytes, u32) -> bool) -> u64 {
     let mut new = 0;
     fetch_ahead(
         &mut part,
@@ -196,7 +228,7 @@ fn set_batch(mut part: Part<'_>, hashes: &[KeyHash], set: impl Fn(&mut LineBytes
         |part, hash| prefetch(part.lines, part.index(hash)),
         |part, hash| {
             let index = part.index(hash);
-            new += u64::from(set(&mut part.lines[index], probe_seed(hash)));
+            new += u64::from(set(&mut part.lines[index], hash.seed()));
         },
     );
     new
