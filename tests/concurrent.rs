@@ -227,7 +227,7 @@ fn keys_that_are_there_are_not_counted_again() {
     assert_eq!(filter.encode(), block);
 }
 
-/// A block whose count was u64::MAX, checksums repaired, became a filter whose next add made the count 0.
+/// A block whose count was 2⁶⁴ − 1, checksums repaired, became a filter whose next add made the count 0.
 #[test]
 fn a_count_that_lies_does_not_wrap() {
     let params = BlockedParams::explicit(512, 6).unwrap();
