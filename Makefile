@@ -8,7 +8,7 @@ CORE = -p bloomline -p bloomline-cli
 ENGINE_TARGET ?= $(CACHE)/target
 ENGINE = env="$$(engines/rocksdb/ci/libclang.sh)" && eval "$$env" && CARGO_TARGET_DIR="$(ENGINE_TARGET)"
 ROCKSDB = --release --locked -p bloomline-rocksdb
-SIDE_BY_SIDE = --release --locked -p bloomline-side-by-side
+SIDE_BY_SIDE = --profile side-by-side --locked -p bloomline-side-by-side
 
 .PHONY: help demo test test-core test-rocksdb stress loom lint lint-core lint-rocksdb bench bench-side-by-side \
 	bench-rocksdb asan
