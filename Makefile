@@ -43,6 +43,7 @@ lint: lint-core lint-rocksdb ## formatting, clippy and documentation, warnings d
 lint-core:
 	cargo fmt --all --check
 	cargo clippy --locked $(CORE) --all-targets -- -D warnings
+	cargo clippy --locked -p bloomline-side-by-side --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked -p bloomline --no-deps
 
 lint-rocksdb:
