@@ -214,6 +214,21 @@ impl<P: Schema> Bloom<P> {
         new
     }
 
+    /// Takes every key out and keeps the memory, for a filter that is filled again and again.
+    ///
+    /// ```
+    /// # use bloomline::{BlockedFilter, sizing::BlockedParams};
+    /// let mut filter = BlockedFilter::new(BlockedParams::for_fpp(1000, 0.01)?)?;
+    /// filter.add(b"apple");
+    /// filter.clear();
+    /// assert_eq!((filter.might_contain(b"apple"), filter.count()), (false, 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn clear(&mut self) {
+        self.lines.lines_mut().as_flattened_mut().fill(0);
+        self.count = 0;
+    }
+
     /// False when the key was certainly never added; true when it may have been.
     #[inline]
     #[must_use]
