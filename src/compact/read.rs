@@ -174,52 +174,56 @@ impl CompactView<'_> {
             }
             return;
         }
-        // Lines are asked for a whole batch ahead, one for each key that is tested: memory is never idle, and
-        // never asked for more at a time than it can bring. Those of the second layer come while the next
-        // batch is tested.
-        let mut places = [Place::new(0, 1); BATCH];
-        for (hash, place) in hashes.iter().zip(&mut places) {
-            *place = self.fetch_first(*hash);
-        }
-        let mut lists = [[(0, 0); BATCH]; 2];
-        let [bumped, bumped_before] = &mut lists;
-        let (mut bumped, mut bumped_before) = (bumped, bumped_before);
-        let mut before = 0;
-        let mut start = 0;
-        while start < hashes.len() {
-            let (batch, next) = hashes[start..].split_at(BATCH.min(hashes.len() - start));
-            let mut bumps = 0;
-            for (i, (hash, kept)) in batch.iter().zip(&mut places).enumerate() {
-                let place = *kept;
-                if let Some(&hash) = next.get(i) {
-                    *kept = self.fetch_first(hash);
-                }
-                let Some(line) = self.first.get(place.line) else { continue };
-                answers[start + i] = holds::<R>(line, coefficients::<R>(hash.get()), place);
-                // Whether a key was bumped is the one thing that no branch predictor can know: collect those
-                // that were without a branch.
-                bumped[bumps % BATCH] = (start + i, hash.get());
-                bumps += usize::from(place.rank::<R>() < tau::<R>(line));
-            }
+        // Lines come while the batch before theirs is tested, and those of the second layer while the batch after
+        // is. Asking and testing are loops apart: one that did both would have more in hand than there are
+        // registers.
+        let (mut places, mut next_places) = (&mut [Place::new(0, 1); BATCH], &mut [Place::new(0, 1); BATCH]);
+        let (mut bumped, mut bumped_before) = (&mut [(0, 0); BATCH], &mut [(0, 0); BATCH]);
+        let mut before: (&mut [bool], usize) = (&mut [], 0);
+        let mut batches = hashes.chunks(BATCH).peekable();
+        self.fetch_first(batches.peek().copied().unwrap_or_default(), places);
+        for answers in answers.chunks_mut(BATCH) {
+            let batch = batches.next().unwrap_or_default();
+            self.fetch_first(batches.peek().copied().unwrap_or_default(), next_places);
+            let bumps = self.test_first::<R>(batch, places, answers, bumped);
             self.fetch_second(&mut bumped[..bumps]);
-            for &(i, y) in &bumped_before[..before] {
-                answers[i] = deeper(y);
-            }
+            answer_bumped(before.0, &bumped_before[..before.1], &deeper);
+            before = (answers, bumps);
+            std::mem::swap(&mut places, &mut next_places);
             std::mem::swap(&mut bumped, &mut bumped_before);
-            before = bumps;
-            start += batch.len();
         }
-        for &(i, y) in &bumped_before[..before] {
-            answers[i] = deeper(y);
+        answer_bumped(before.0, &bumped_before[..before.1], &deeper);
+    }
+
+    /// Places keys in the first layer and asks for their lines.
+    #[inline(always)]
+    fn fetch_first(&self, hashes: &[KeyHash], places: &mut [Place; BATCH]) {
+        for (hash, place) in hashes.iter().zip(places) {
+            *place = Place::new(hash.get(), self.first.len());
+            prefetch(self.first, place.line);
         }
     }
 
-    /// Places a key in the first layer and asks for its line.
+    /// Tests keys in the first layer. Lists those that were bumped, each by its place in the batch, and returns how
+    /// many they are; their answers are to be overwritten.
     #[inline(always)]
-    fn fetch_first(&self, hash: KeyHash) -> Place {
-        let place = Place::new(hash.get(), self.first.len());
-        prefetch(self.first, place.line);
-        place
+    fn test_first<const R: usize>(
+        &self,
+        hashes: &[KeyHash],
+        places: &[Place; BATCH],
+        answers: &mut [bool],
+        bumped: &mut [(usize, u64); BATCH],
+    ) -> usize {
+        let mut bumps = 0;
+        for (i, ((hash, &place), answer)) in hashes.iter().zip(places).zip(answers).enumerate() {
+            let Some(line) = self.first.get(place.line) else { continue };
+            // Whether a key was bumped is the one thing that no branch predictor can know: written at every step
+            // and kept where it was, without a branch.
+            bumped[bumps % BATCH] = (i, hash.get());
+            bumps += usize::from(place.rank::<R>() < tau::<R>(line));
+            *answer = holds::<R>(line, coefficients::<R>(hash.get()), place);
+        }
+        bumps
     }
 
     /// Takes bumped keys on to the second layer and asks for their lines.
@@ -229,6 +233,16 @@ impl CompactView<'_> {
         for (_, y) in bumped {
             *y = next_layer(*y);
             prefetch(self.rest, Place::new(*y, second).line);
+        }
+    }
+}
+
+/// Overwrites the answers of keys that the first layer bumped.
+#[inline(always)]
+fn answer_bumped(answers: &mut [bool], bumped: &[(usize, u64)], deeper: impl Fn(u64) -> bool) {
+    for &(i, y) in bumped {
+        if let Some(answer) = answers.get_mut(i) {
+            *answer = deeper(y);
         }
     }
 }
