@@ -213,18 +213,21 @@ fn halves(line: &impl ReadLine) -> (__m256i, __m256i) {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn might_contain(lines: &[impl ReadLine], hash: KeyHash, probes: u8) -> bool {
-    let (lower, upper) = halves(&lines[line_index(hash, lines.len())]);
+    let line = &lines[line_index(hash, lines.len())];
     let probes = usize::from(probes);
     if probes > LANES {
-        return test_rounds(lower, upper, probe_seed(hash), probes);
+        return test_rounds(line, probe_seed(hash), probes);
     }
+    let (lower, upper) = halves(line);
     test_round(lower, upper, probe_seed(hash), multipliers(probes))
 }
 
-/// Any number of probes, round after round. Out of line, so that the usual lookup is short.
+/// Any number of probes, round after round. Out of line, so that the usual lookup is short; and given the line, for
+/// vectors would be passed in memory, and the usual lookup would have to align its stack for them.
 #[inline(never)]
 #[target_feature(enable = "avx2")]
-fn test_rounds(lower: __m256i, upper: __m256i, mut seed: u32, probes: usize) -> bool {
+fn test_rounds(line: &impl ReadLine, mut seed: u32, probes: usize) -> bool {
+    let (lower, upper) = halves(line);
     let mut left = probes;
     while left > LANES {
         if !test_round(lower, upper, seed, multipliers(LANES)) {
@@ -283,10 +286,7 @@ fn add_batch(part: Part<'_>, hashes: &[KeyHash], probes: u8) -> u64 {
 fn might_contain_batch(lines: &[impl ReadLine], hashes: &[KeyHash], probes: u8, answers: &mut [bool]) {
     let probes = usize::from(probes);
     if probes > LANES {
-        test_batch(lines, split(hashes), answers, |line, seed| {
-            let (lower, upper) = halves(line);
-            test_rounds(lower, upper, seed, probes)
-        });
+        test_batch(lines, split(hashes), answers, |line, seed| test_rounds(line, seed, probes));
     } else {
         // The same multipliers for all keys: they stay in a register.
         let multipliers = multipliers(probes);
