@@ -4,9 +4,10 @@
 //! cargo run --release -p bloomline-rocksdb --example bench-rocksdb -- [--keys N,N,…] [--rounds N] [--db-keys N]
 //! ```
 //!
-//! Every contender gets the same keys through RocksDB's own interfaces: the virtual `AddKey`, `Finish` and
-//! `MayMatch` of the objects that a table would get, called from C++ in a loop. Answers are checked before anything
-//! is timed. Rounds are interleaved (each contender once per round, in turn), and the medians are printed, so that
+//! Every contender gets the same keys through RocksDB's own interfaces: the virtual `AddKey`, `Finish`, `MayMatch` and
+//! `HashMayMatch` of the objects that a table would get, called from C++ in a loop. `HashMayMatch` takes the hash of a
+//! key, ready: the filter itself, where `MayMatch` hashes 20 bytes first. Answers are checked before anything is
+//! timed, and every timed pass must give the count of the checked one. Rounds are interleaved (each contender once per round, in turn), and the medians are printed, so that
 //! a machine that slows down slows all of them.
 
 use std::env;
@@ -17,7 +18,7 @@ use std::ops::Range;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use bloomline_rocksdb::testing::{BitsBuilder, Keys, Policy};
+use bloomline_rocksdb::testing::{BitsBuilder, BitsReader, Keys, Policy, key_hash};
 use bloomline_rocksdb::{FilterPolicy, Tickers, inspect};
 use rocksdb::{BlockBasedOptions, Cache, DB, Options, WriteBatch};
 
@@ -70,6 +71,28 @@ fn absent(range: Range<u64>) -> Keys {
 fn scattered(keys: u64) -> impl Iterator<Item = u64> {
     (0..LOOKUPS).map(move |i| i.wrapping_mul(0x2545_F491_4F6C_DD1D) % keys)
 }
+
+/// Keys to look up, and their hashes.
+struct Sample {
+    keys: Keys,
+    hashes: Vec<u64>,
+}
+
+impl Sample {
+    fn new(keys: impl Iterator<Item = [u8; 20]>) -> Self {
+        let keys: Vec<_> = keys.collect();
+        Self { hashes: keys.iter().map(|key| key_hash(key)).collect(), keys: Keys::new(keys) }
+    }
+}
+
+type Count = fn(&BitsReader<'_>, &Sample) -> usize;
+
+/// How a lookup is asked for: a row of the tables for absent keys, and one for present ones.
+const LOOKUP_KINDS: [(&str, Count); 3] = [
+    ("", |reader, sample| reader.count(&sample.keys)),
+    (", ready hash", |reader, sample| reader.count_hashes(&sample.hashes)),
+    (", batches of 32", |reader, sample| reader.count_batched(&sample.keys, 32)),
+];
 
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
@@ -136,19 +159,25 @@ fn filters(keys: u64, rounds: usize) {
         rates.push(ratio(positives, RATE_KEYS));
     }
 
-    let hits = Keys::new(scattered(keys).map(|number| key(number * 2)));
-    let misses = Keys::new(scattered(keys.max(LOOKUPS)).map(|number| key(number * 2 + 1)));
-    let mut times = vec![[const { Vec::new() }; 5]; CONTENDERS.len()];
+    let samples = [
+        ("absent", Sample::new(scattered(keys.max(LOOKUPS)).map(|number| key(number * 2 + 1)))),
+        ("present", Sample::new(scattered(keys).map(|number| key(number * 2)))),
+    ];
+    let mut builds = vec![Vec::new(); CONTENDERS.len()];
+    let mut lookups = vec![[const { [const { Vec::new() }; 2] }; LOOKUP_KINDS.len()]; CONTENDERS.len()];
     for _ in 0..rounds {
-        for ((policy, reader), times) in policies.iter().zip(&readers).zip(&mut times) {
-            times[0].push(build(policy, keys).1);
+        for (at, (policy, reader)) in policies.iter().zip(&readers).enumerate() {
+            builds[at].push(build(policy, keys).1);
             // The build has driven this filter out of the cache: a pass that is not timed brings it back.
-            assert!(reader.count(&misses) <= misses.len() && reader.count(&hits) == hits.len());
+            let maybe = samples.each_ref().map(|(_, sample)| reader.count(&sample.keys));
             for _ in 0..PASSES {
-                times[1].push(time(LOOKUPS, || reader.count(&misses)));
-                times[2].push(time(LOOKUPS, || reader.count(&hits)));
-                times[3].push(time(LOOKUPS, || reader.count_batched(&misses, 32)));
-                times[4].push(time(LOOKUPS, || reader.count_batched(&hits, 32)));
+                for ((_, count), times) in LOOKUP_KINDS.iter().zip(&mut lookups[at]) {
+                    for (((_, sample), times), maybe) in samples.iter().zip(times).zip(maybe) {
+                        let mut counted = 0;
+                        times.push(time(LOOKUPS, || counted = count(reader, sample)));
+                        assert_eq!(counted, maybe, "{} answers differently when timed", CONTENDERS[at].0);
+                    }
+                }
             }
         }
     }
@@ -156,15 +185,12 @@ fn filters(keys: u64, rounds: usize) {
     header(&format!("filter of {keys} keys"));
     row("bits per key", blocks.iter().map(|b| format!("{:.3}", ratio(b.len() as u64 * 8, keys))));
     row("false positives", rates.iter().map(|rate| format!("{:.3}%", rate * 100.0)));
-    let names = [
-        "build, ns/key",
-        "lookup absent, ns",
-        "lookup present, ns",
-        "lookup absent, batches of 32, ns",
-        "lookup present, batches of 32, ns",
-    ];
-    for (at, name) in names.into_iter().enumerate() {
-        row(name, times.iter().map(|times| format!("{:.1}", median(times[at].clone()))));
+    row("build, ns/key", builds.into_iter().map(|times| format!("{:.1}", median(times))));
+    for (kind, (suffix, _)) in LOOKUP_KINDS.iter().enumerate() {
+        for (at, (which, _)) in samples.iter().enumerate() {
+            let medians = lookups.iter().map(|times| format!("{:.1}", median(times[kind][at].clone())));
+            row(&format!("lookup {which}{suffix}, ns"), medians);
+        }
     }
 }
 

@@ -178,7 +178,7 @@ double BitsBuilder::EstimatedFpRate(size_t num_entries, size_t bytes) {
 // ---- BitsReader ----
 
 bool BitsReader::MayMatch(const Slice& key) {
-  return reader_.probe(reader_.state, LookupHash(key));
+  return HashMayMatch(LookupHash(key));
 }
 
 // RocksDB sets only may_match[0] beforehand, so every element is written here.

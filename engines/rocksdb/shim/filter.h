@@ -117,8 +117,9 @@ class BitsBuilder final : public rocksdb::FilterBitsBuilder {
   HashBuffer finished_;
 };
 
-// One open filter block.
-class BitsReader final : public rocksdb::FilterBitsReader {
+// One open filter block. RocksDB's own readers have the same base, so any of
+// them, and this one, can be asked by ready hash too.
+class BitsReader final : public rocksdb::BuiltinFilterBitsReader {
  public:
   // Takes over `reader.state`.
   explicit BitsReader(const bl_reader& reader) : reader_(reader) {}
@@ -128,6 +129,9 @@ class BitsReader final : public rocksdb::FilterBitsReader {
 
   bool MayMatch(const rocksdb::Slice& key) override;
   void MayMatch(int num_keys, rocksdb::Slice** keys, bool* may_match) override;
+  bool HashMayMatch(const uint64_t hash) override {
+    return reader_.probe(reader_.state, hash);
+  }
 
  private:
   const bl_reader reader_;

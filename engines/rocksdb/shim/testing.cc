@@ -159,7 +159,20 @@ size_t bl_test_reader_probe(FilterBitsReader* reader, const bl_test_key* keys,
   return maybe;
 }
 
-// The same in batches of `batch`, at most 32, as MultiGet asks.
+// Asks for each ready hash: the lookup less the hash of its key. Every reader is
+// a BuiltinFilterBitsReader: BitsReader is one, and so is all that RocksDB's
+// policies make. RocksDB's legacy reader answers "absent" to every hash.
+size_t bl_test_reader_probe_hashes(FilterBitsReader* reader,
+                                   const uint64_t* hashes, size_t n) {
+  auto* by_hash = static_cast<rocksdb::BuiltinFilterBitsReader*>(reader);
+  size_t maybe = 0;
+  for (size_t i = 0; i < n; ++i) {
+    maybe += by_hash->HashMayMatch(hashes[i]) ? 1 : 0;
+  }
+  return maybe;
+}
+
+// Asks for the keys in batches of `batch`, at most 32, as MultiGet does.
 size_t bl_test_reader_probe_batch(FilterBitsReader* reader,
                                   const bl_test_key* keys, size_t n,
                                   size_t batch, bool* answers) {

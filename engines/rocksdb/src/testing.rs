@@ -54,6 +54,7 @@ unsafe extern "C" {
         n: usize,
         answers: *mut bool,
     ) -> usize;
+    fn bl_test_reader_probe_hashes(reader: *mut RawBitsReader, hashes: *const u64, n: usize) -> usize;
     fn bl_test_reader_probe_batch(
         reader: *mut RawBitsReader,
         keys: *const RawKey,
@@ -319,6 +320,16 @@ impl BitsReader<'_> {
                     std::ptr::null_mut(),
                 )
             }
+        })
+    }
+
+    /// `HashMayMatch` for each hash that [`key_hash`] gave: how many may match. RocksDB's readers of legacy filters
+    /// do not have it, and deny every hash.
+    #[must_use]
+    pub fn count_hashes(&self, hashes: &[u64]) -> usize {
+        self.0.map_or(hashes.len(), |reader| {
+            // SAFETY: the reader and the hashes are alive.
+            unsafe { bl_test_reader_probe_hashes(reader.as_ptr(), hashes.as_ptr(), hashes.len()) }
         })
     }
 

@@ -1,6 +1,6 @@
 //! Block by block, without a database: the same bytes and the same answers as RocksDB.
 
-use bloomline_rocksdb::testing::{Keys, Policy};
+use bloomline_rocksdb::testing::{Keys, Policy, key_hash};
 use bloomline_rocksdb::{FilterPolicy, Kind, inspect};
 
 use crate::harness::{Random, SORTS, Sort, absent, present};
@@ -82,6 +82,26 @@ fn batches_of_every_size_answer_as_single_lookups() {
         for batch in 1..=32 {
             assert_eq!(reader.answers_batched(&mixed, batch), single, "{id}, {batch}");
         }
+    }
+}
+
+/// What the benchmark asks for, of the plugin's readers and of RocksDB's.
+#[test]
+fn ready_hashes_get_the_answers_of_their_keys() {
+    let present_keys = keys(0..5_000);
+    let asked: Vec<_> = (0..5_000).map(present).chain((0..20_000).map(absent)).collect();
+    for id in ["bloomline:blocked:10", "bloomline:compact:0.01", "bloomfilter:10", "ribbonfilter:10:-1"] {
+        let policy = named(id);
+        let block = policy.build(&present_keys);
+        let reader = policy.reader(&block);
+        let answers = reader.answers(&Keys::new(&asked));
+        let hashes: Vec<u64> = asked.iter().map(|key| key_hash(key)).collect();
+        for (hash, answer) in hashes.chunks(1).zip(&answers) {
+            assert_eq!(reader.count_hashes(hash), usize::from(*answer), "{id}");
+        }
+        let maybe = answers.iter().filter(|answer| **answer).count();
+        assert_eq!(reader.count_hashes(&hashes), maybe, "{id}");
+        assert!((5_001..6_000).contains(&maybe), "{id}: {maybe}");
     }
 }
 
