@@ -8,6 +8,8 @@ CORE = -p bloomline -p bloomline-cli
 ENGINE_TARGET ?= $(CACHE)/target
 ENGINE = env="$$(engines/rocksdb/ci/libclang.sh)" && eval "$$env" && CARGO_TARGET_DIR="$(ENGINE_TARGET)"
 ROCKSDB = --release --locked -p bloomline-rocksdb
+# The command with its feature for RocksDB's files.
+SST = --release --locked -p bloomline-cli --features rocksdb
 SIDE_BY_SIDE = --profile side-by-side --locked -p bloomline-side-by-side
 
 .PHONY: help demo test test-core test-rocksdb stress loom lint lint-core lint-rocksdb bench bench-side-by-side \
@@ -25,8 +27,9 @@ test: test-core test-rocksdb ## every test
 test-core: ## the tests of the library and the command, for which Rust is enough
 	cargo test --locked $(CORE)
 
-test-rocksdb: ## the tests of the RocksDB plugin; the first time they compile RocksDB
+test-rocksdb: ## the tests of the RocksDB plugin and of `sst`; the first time they compile RocksDB
 	$(ENGINE) cargo test $(ROCKSDB)
+	$(ENGINE) cargo test $(SST) --test cli -- sst help
 
 stress: ## 60 million adds from more threads than cores
 	BLOOMLINE_STRESS_KEYS=15000000 cargo test --release --locked --test concurrent no_add_is_lost -- --nocapture
@@ -48,6 +51,7 @@ lint-core:
 
 lint-rocksdb:
 	$(ENGINE) cargo clippy $(ROCKSDB) --all-targets -- -D warnings
+	$(ENGINE) cargo clippy $(SST) --all-targets -- -D warnings
 	$(ENGINE) RUSTDOCFLAGS="-D warnings" cargo doc $(ROCKSDB) --no-deps
 
 bench: ## the Criterion benches, then every filter side by side

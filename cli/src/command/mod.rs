@@ -8,6 +8,8 @@ mod inspect;
 mod merge;
 mod plan;
 mod query;
+#[cfg(feature = "rocksdb")]
+mod sst;
 mod table;
 mod verify;
 
@@ -59,6 +61,8 @@ enum Command {
     Merge(merge::Merge),
     Inspect(inspect::Inspect),
     Verify(verify::Verify),
+    #[cfg(feature = "rocksdb")]
+    Sst(sst::Sst),
     Plan(plan::Plan),
     Demo(demo::Demo),
     Completions(completions::Completions),
@@ -80,6 +84,8 @@ impl Cli {
             Command::Merge(merge) => merge.run(),
             Command::Inspect(inspect) => inspect.run(),
             Command::Verify(verify) => verify.run(),
+            #[cfg(feature = "rocksdb")]
+            Command::Sst(sst) => sst.run(),
             Command::Plan(plan) => plan.run(),
             Command::Demo(demo) => demo.run(),
             Command::Completions(completions) => completions.run(),

@@ -2,8 +2,20 @@
 
 use crate::support::Folder;
 
-const COMMANDS: [&str; 10] =
-    ["build", "query", "table", "get", "merge", "inspect", "verify", "plan", "demo", "completions"];
+const COMMANDS: &[&str] = &[
+    "build",
+    "query",
+    "table",
+    "get",
+    "merge",
+    "inspect",
+    "verify",
+    #[cfg(feature = "rocksdb")]
+    "sst",
+    "plan",
+    "demo",
+    "completions",
+];
 
 #[test]
 fn every_command_has_examples_and_says_what_its_json_holds() {
@@ -46,6 +58,8 @@ fn the_examples_work() {
         folder.ok(&format!("build keys.txt -o {day}.blf --capacity 100"));
     }
     folder.ok("table pairs.tsv -o pairs.blt");
+    #[cfg(feature = "rocksdb")]
+    crate::sst::database(&folder.path("db"), Some("blocked:10"), false);
     let path = std::env::var("PATH").unwrap();
     let program_folder = crate::support::program().parent().unwrap();
     let mut tried = 0;

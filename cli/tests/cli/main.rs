@@ -21,6 +21,8 @@ mod nothing_overwritten;
 mod plan;
 mod scalable;
 mod secret_key;
+#[cfg(feature = "rocksdb")]
+mod sst;
 mod standard_input;
 mod support;
 mod table;

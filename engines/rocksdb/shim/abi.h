@@ -162,9 +162,15 @@ struct bl_table {
   const char* policy_name;  // filter_policy_name property
 };
 
+enum bl_inspect_result : int {
+  BL_INSPECTED = 0,
+  BL_DAMAGED = 1,  // the file was read, and is not what it should be
+  BL_UNREAD = 2,
+};
+
 // Reads the filter blocks of one .sst file, checksums verified. Calls `table`
-// once, then `block` for each filter or partition. Returns 0, or writes a
-// message (NUL-terminated) and returns 1.
+// once, then `block` for each filter or partition. Writes a message
+// (NUL-terminated) unless it returns BL_INSPECTED.
 int bl_inspect(const char* path, void* arg,
                void (*table)(void* arg, const bl_table* table),
                void (*block)(void* arg, const uint8_t* data, size_t len),

@@ -186,7 +186,7 @@ extern "C" int bl_inspect(const char* path, void* arg,
         [&](const uint8_t* data, size_t len) { block(arg, data, len); });
   }
   if (s.ok()) {
-    return 0;
+    return BL_INSPECTED;
   }
   const std::string text = s.ToString();
   if (cap > 0) {
@@ -194,5 +194,5 @@ extern "C" int bl_inspect(const char* path, void* arg,
     std::memcpy(message, text.data(), n);
     message[n] = '\0';
   }
-  return 1;
+  return s.IsCorruption() ? BL_DAMAGED : BL_UNREAD;
 }

@@ -63,6 +63,20 @@ pub enum Kind {
     Unknown,
 }
 
+impl Kind {
+    /// The kind in a word.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Blocked { .. } => "blocked",
+            Self::Compact { .. } => "compact",
+            Self::Ribbon { .. } => "ribbon",
+            Self::Legacy { .. } => "legacy",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
 /// Recognises a block by its trailer and its length, and a compact one by its checksums too, for which it reads all
 /// of it.
 #[must_use]

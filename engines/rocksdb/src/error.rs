@@ -61,4 +61,20 @@ pub enum Error {
         /// RocksDB's or the system's words.
         reason: String,
     },
+    /// A file is damaged, or no table file.
+    #[error("{}: damaged, or no table file: {reason}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// RocksDB's words.
+        reason: String,
+    },
+}
+
+impl Error {
+    /// True where a file was read and is not a whole, valid table file; false where it could not be read.
+    #[must_use]
+    pub fn is_damage(&self) -> bool {
+        matches!(self, Self::Damaged { .. })
+    }
 }

@@ -72,6 +72,10 @@ pub(crate) struct Callbacks {
 /// `bl_install_result`.
 pub(crate) const INSTALLED: u32 = 0;
 
+/// `bl_inspect_result`.
+pub(crate) const INSPECTED: c_int = 0;
+pub(crate) const DAMAGED: c_int = 1;
+
 /// `bl_table`.
 #[repr(C)]
 #[derive(Debug)]

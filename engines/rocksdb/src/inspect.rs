@@ -14,7 +14,7 @@ use crate::block;
 pub use crate::block::{Kind, classify};
 use crate::blocked::Kernel;
 use crate::callbacks::guard;
-use crate::ffi::{self, RawTable};
+use crate::ffi::{self, DAMAGED, INSPECTED, RawTable};
 
 /// One filter block, or one partition of a partitioned filter.
 #[derive(Clone, Debug, PartialEq)]
@@ -120,11 +120,12 @@ fn ribbon_rate(columns: f64) -> f64 {
 /// Reads the filter of one table file.
 ///
 /// # Errors
-/// [`Error::Inspect`] when the file cannot be read, is no block-based table, or fails a checksum.
+/// [`Error::Damaged`] when the file is no block-based table or fails a checksum, [`Error::Inspect`] when it cannot be
+/// read.
 pub fn table(path: impl AsRef<Path>) -> Result<Table, Error> {
     let path = path.as_ref();
-    let failed = |reason: String| Error::Inspect { path: path.to_owned(), reason };
-    let raw_path = CString::new(path.as_os_str().as_bytes()).map_err(|error| failed(error.to_string()))?;
+    let raw_path = CString::new(path.as_os_str().as_bytes())
+        .map_err(|error| Error::Inspect { path: path.to_owned(), reason: error.to_string() })?;
     let mut found = Table {
         path: path.to_owned(),
         entries: 0,
@@ -149,12 +150,13 @@ pub fn table(path: impl AsRef<Path>) -> Result<Table, Error> {
             message.len(),
         )
     };
-    if status == 0 {
-        return Ok(found);
+    let reason = CStr::from_bytes_until_nul(&message)
+        .map_or_else(|_| "unknown error".to_owned(), |text| text.to_string_lossy().into_owned());
+    match status {
+        INSPECTED => Ok(found),
+        DAMAGED => Err(Error::Damaged { path: path.to_owned(), reason }),
+        _ => Err(Error::Inspect { path: path.to_owned(), reason }),
     }
-    let reason =
-        CStr::from_bytes_until_nul(&message).map_or_else(|_| "unknown error".into(), CStr::to_string_lossy);
-    Err(failed(reason.into_owned()))
 }
 
 unsafe extern "C" fn visit_table(found: *mut c_void, table: *const RawTable) {
@@ -189,11 +191,11 @@ unsafe extern "C" fn visit_block(found: *mut c_void, data: *const u8, len: usize
     guard((), || found.blocks.push(block(bytes)));
 }
 
-/// Reads the filters of all `.sst` files of a folder, in the order of their names.
+/// The `.sst` files of a folder, in the order of their names.
 ///
 /// # Errors
-/// [`Error::Inspect`] when the folder cannot be read, or for the first file that cannot.
-pub fn folder(path: impl AsRef<Path>) -> Result<Vec<Table>, Error> {
+/// [`Error::Inspect`] when the folder cannot be read.
+pub fn files(path: impl AsRef<Path>) -> Result<Vec<PathBuf>, Error> {
     let path = path.as_ref();
     let failed = |error: std::io::Error| Error::Inspect { path: path.to_owned(), reason: error.to_string() };
     let mut files = Vec::new();
@@ -204,5 +206,13 @@ pub fn folder(path: impl AsRef<Path>) -> Result<Vec<Table>, Error> {
         }
     }
     files.sort();
-    files.iter().map(table).collect()
+    Ok(files)
+}
+
+/// Reads the filters of all `.sst` files of a folder, in the order of their names.
+///
+/// # Errors
+/// As [`files`], and as [`table`] for the first file that fails.
+pub fn folder(path: impl AsRef<Path>) -> Result<Vec<Table>, Error> {
+    files(path)?.iter().map(table).collect()
 }

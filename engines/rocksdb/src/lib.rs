@@ -42,6 +42,9 @@ mod tickers;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// The crate that the policies are for, of the one version that fits.
+pub use rocksdb;
+
 pub use block::Kind;
 pub use counters::Counters;
 pub use error::Error;
