@@ -18,7 +18,9 @@
 //! **The bytes are a function of the set of hashes and the parameters**: not of the order, of duplicates, of
 //! the number of threads or of the machine.
 //!
-//! **Memory**: two arrays of 8 bytes per key, 8 bytes per line, and the body.
+//! **Memory**: the caller's hashes and a sorted copy, 8 bytes per key each, 8 bytes per line, and the body, twice
+//! when it is done. Hashes that the caller gave away go as soon as the copy is sorted. Only where hashes repeat are
+//! there three arrays for a while.
 
 use super::directory::Directory;
 use super::group::{group, in_parallel, try_grow};
@@ -31,7 +33,8 @@ use crate::line::{LINE_BYTES, LineBuf, LineBytes};
 use crate::probe::Backend;
 use crate::probe::kernel::Isa;
 use crate::sizing::compact::{CompactParams, MAX_LAYERS, round_up, slots, tail_slots};
-use std::slice;
+use std::borrow::Cow;
+use std::{mem, slice};
 
 /// The body of a compact filter and the number of keys it holds.
 #[derive(Debug)]
@@ -60,7 +63,8 @@ impl CompactBody {
     }
 }
 
-/// Builds the body of a filter that holds `hashes`, in any order, duplicates and all.
+/// Builds the body of a filter that holds `hashes`, in any order, duplicates and all: a slice, or a vector, which is
+/// freed when it is no longer needed.
 ///
 /// Uses up to `threads` threads; 0 and 1 mean the caller's own. See [the module](super) for what hashes that
 /// no layer can separate end in.
@@ -68,14 +72,12 @@ impl CompactBody {
 /// # Errors
 ///
 /// [`FilterError::OutOfMemory`] where the system has no room for the scratch space or the lines.
-pub fn build(
-    hashes: Vec<KeyHash>,
+pub fn build<'a>(
+    hashes: impl Into<Cow<'a, [KeyHash]>>,
     params: CompactParams,
     threads: usize,
 ) -> Result<CompactBody, FilterError> {
-    // In place: the two types have one layout.
-    let keys = hashes.into_iter().map(KeyHash::get).collect();
-    build_with(Backend::detect(), Limits::DEFAULT, keys, params, threads)
+    build_with(Backend::detect(), Limits::DEFAULT, hashes.into(), params, threads)
 }
 
 /// How far hostile hashes can drive a build.
@@ -94,13 +96,13 @@ impl Limits {
 pub(super) fn build_with(
     backend: Backend,
     limits: Limits,
-    keys: Vec<u64>,
+    hashes: Cow<'_, [KeyHash]>,
     params: CompactParams,
     threads: usize,
 ) -> Result<CompactBody, FilterError> {
     with_constant_r!(
         params.r(),
-        R => build_layers::<R>(backend, limits, keys, params, threads),
+        R => build_layers::<R>(backend, limits, hashes, params, threads),
         else unreachable!("CompactParams holds 4 to 16")
     )
 }
@@ -108,40 +110,46 @@ pub(super) fn build_with(
 fn build_layers<const R: usize>(
     backend: Backend,
     limits: Limits,
-    mut keys: Vec<u64>,
+    hashes: Cow<'_, [KeyHash]>,
     params: CompactParams,
     threads: usize,
 ) -> Result<CompactBody, FilterError> {
-    if keys.is_empty() {
+    if hashes.is_empty() {
         return Ok(CompactBody { lines: LineBuf::zeroed(0)?, keys: 0, bumped: 0 });
     }
-    let mut scratch = Vec::new();
-    try_grow(&mut scratch, keys.len(), 0)?;
+    // The keys of a layer, as they come and in order.
+    let mut source = hashes;
+    let mut keys = Vec::new();
     let mut body: Vec<LineBytes> = Vec::new();
     let mut sizes: Vec<usize> = Vec::new();
-    let mut distinct = keys.len() as u64;
+    let mut distinct = source.len() as u64;
     let mut first_bumped = 0;
     let mut budget = usize::MAX;
     loop {
         let tail_slots = tail_slots(R, sizes.len() + 1);
-        let lines = layer_lines(params, keys.len(), sizes.is_empty());
+        let lines = layer_lines(params, source.len(), sizes.is_empty());
         let last = sizes.len() + 1 == limits.layers || lines > budget;
-        let as_tail = last || keys.len() <= tail_slots;
+        let as_tail = last || source.len() <= tail_slots;
         let lines = if as_tail { 1 } else { lines };
-        let counts = group::<R>(&mut keys, &mut scratch, lines, threads)?;
+        try_grow(&mut keys, source.len(), 0)?;
+        let counts = group::<R>(&source, &mut keys, lines, threads)?;
+        source = Cow::Borrowed(&[]);
         if counts.duplicates > 0 {
             // Only ever in the first layer, which then is sized anew.
             keys.dedup();
-            scratch.truncate(keys.len());
             distinct = keys.len() as u64;
+            source = owned(mem::take(&mut keys));
             continue;
         }
         if as_tail {
             let mut tail = [0; LINE_BYTES];
-            scratch.copy_from_slice(&keys);
+            // The keys are needed once more if they don't fit.
+            let mut tried = Vec::new();
+            try_grow(&mut tried, keys.len(), 0)?;
+            tried.copy_from_slice(&keys);
             let out = slice::from_mut(&mut tail);
             let layer = Layer { lines: 1, slots: tail_slots, threads, backend };
-            let bumped = solve::<R>(layer, &mut scratch, &counts.per_line, out);
+            let bumped = solve::<R>(layer, &mut tried, &counts.per_line, out);
             if bumped == 0 || last {
                 sizes.push(1);
                 Directory::of_layers(&sizes).store(R, &mut tail);
@@ -164,16 +172,21 @@ fn build_layers<const R: usize>(
         let layer = Layer { lines, slots: slots(R), threads, backend };
         let bumped = solve::<R>(layer, &mut keys, &counts.per_line, &mut body[start..]);
         keys.truncate(bumped);
-        scratch.truncate(bumped);
+        source = owned(mem::take(&mut keys));
         if sizes.is_empty() {
             first_bumped = bumped as u64;
         }
         sizes.push(lines);
     }
-    drop((keys, scratch));
+    drop((keys, source));
     let mut lines = LineBuf::zeroed(body.len())?;
     lines.lines_mut().copy_from_slice(&body);
     Ok(CompactBody { lines, keys: distinct, bumped: first_bumped })
+}
+
+/// Sorted keys as the hashes of a further pass, in place: the two types have one layout.
+fn owned(keys: Vec<u64>) -> Cow<'static, [KeyHash]> {
+    Cow::Owned(keys.into_iter().map(KeyHash::new).collect())
 }
 
 fn layer_lines(params: CompactParams, keys: usize, first: bool) -> usize {

@@ -3,16 +3,19 @@
 //! An order of ties by value makes equal keys neighbours, and makes the build a function of the set of keys.
 //!
 //! ```text
-//! split(range of lines): more than LEAF_LINES lines: scatter the keys into at most 256 runs of consecutive
-//!                        lines, then split each run
-//!                        else: counting sort by falling rank, stable counting sort by line, sort the ties
+//! group: scatter the keys, from where the caller has them, into at most 256 runs of consecutive lines
+//!        split each run
+//! split: more than LEAF_LINES lines: scatter into at most 256 shorter runs, then split each
+//!        else: counting sort by falling rank, stable counting sort by line, sort the ties
 //! ```
 //!
 //! A scatter writes to at most 256 places, so the cache and the TLB hold them all; a leaf's keys fit in L2
-//! beside their copy. Keys that crowd one line make a leaf large, not deep. Each thread takes a run of lines.
+//! beside their copy. Keys that crowd one line make a leaf large, not deep. Each thread scatters a share of the keys,
+//! and then splits runs of about as many. Only a run at a time, for each thread, needs room beside the sorted keys.
 
 use super::key::Place;
 use crate::error::FilterError;
+use crate::hash::KeyHash;
 use parking_lot::Mutex;
 use std::ops::Range;
 use std::thread;
@@ -23,7 +26,7 @@ const FAN_OUT: usize = 256;
 /// Below this number of keys, starting threads costs more than they save.
 const PARALLEL_KEYS: usize = 1 << 15;
 
-/// The keys of a layer, in order, with the number in each line.
+/// What is known of the keys of a layer when they are in order.
 #[derive(Debug)]
 pub(super) struct Counts {
     pub(super) per_line: Vec<usize>,
@@ -31,84 +34,89 @@ pub(super) struct Counts {
     pub(super) duplicates: usize,
 }
 
-/// Sorts `keys` for a layer of `lines` lines. `scratch` has the same length; what it held is lost.
+/// Writes `source`, sorted for a layer of `lines` lines, to `keys`, which has the same length.
 pub(super) fn group<const R: usize>(
+    source: &[KeyHash],
     keys: &mut [u64],
-    scratch: &mut [u64],
     lines: usize,
     threads: usize,
 ) -> Result<Counts, FilterError> {
-    debug_assert_eq!(keys.len(), scratch.len());
+    debug_assert_eq!(source.len(), keys.len());
     let mut per_line = Vec::new();
     try_grow(&mut per_line, lines, 0)?;
     // More threads than CPUs would only divide the work more finely.
     let threads = threads
         .min(thread::available_parallelism().map_or(1, usize::from))
         .min(lines)
-        .min(keys.len() / PARALLEL_KEYS);
-    let duplicates = if threads <= 1 {
-        let mut sorter = Sorter::<R>::new(lines);
-        sorter.sort(keys, scratch, 0, &mut per_line)
-    } else {
-        group_in_parallel::<R>(keys, scratch, &mut per_line, threads)
+        .min(keys.len() / PARALLEL_KEYS)
+        .max(1);
+    let share = source.len().div_ceil(threads).max(1);
+    let shift = run_shift(lines, FAN_OUT);
+    let runs = scatter_shares(source.chunks(share).collect(), keys, lines, shift);
+    // Consecutive runs with about a thread's share of the keys.
+    let mut parts = Vec::with_capacity(threads);
+    let (mut keys_left, mut lines_left) = (keys, &mut *per_line);
+    let mut first = 0;
+    while first < runs.len() {
+        let (mut end, mut in_hand) = (first, 0);
+        while end < runs.len() && in_hand < share {
+            in_hand += runs[end];
+            end += 1;
+        }
+        let (keys, more_keys) = keys_left.split_at_mut(in_hand);
+        let (per_line, more_lines) = lines_left.split_at_mut(lines_left.len().min((end - first) << shift));
+        (keys_left, lines_left) = (more_keys, more_lines);
+        parts.push((first..end, keys, per_line));
+        first = end;
+    }
+    let split = |(range, keys, per_line): (Range<usize>, &mut [u64], &mut [usize])| {
+        let first = range.start << shift;
+        let runs = &runs[range];
+        let mut scratch = Vec::new();
+        try_grow(&mut scratch, runs.iter().copied().max().unwrap_or(0), 0)?;
+        Ok(Sorter::<R>::new(lines).split_each(runs, shift, keys, &mut scratch, first, per_line))
     };
+    let duplicates = in_parallel(parts, split).into_iter().sum::<Result<usize, FilterError>>()?;
     Ok(Counts { per_line, duplicates })
 }
 
-/// Every thread splits its share of the keys into runs of lines, then gathers its run from all shares.
-fn group_in_parallel<const R: usize>(
-    keys: &mut [u64],
-    scratch: &mut [u64],
-    per_line: &mut [usize],
-    threads: usize,
-) -> usize {
-    let lines = per_line.len();
-    // Runs of equal width, several to a thread so that the threads can be given equal numbers of keys.
-    let shift = run_shift(lines, (16 * threads).min(FAN_OUT));
-    let width = 1 << shift;
-    let share = keys.len().div_ceil(threads);
-    let shares: Vec<_> = keys.chunks(share).zip(scratch.chunks_mut(share)).collect();
-    let starts = in_parallel(shares, |(from, to)| scatter(from, to, 0, lines, lines, shift));
-    let runs = lines.div_ceil(width);
-    let run_keys = |run: usize| starts.iter().map(|starts| starts[run + 1] - starts[run]).sum::<usize>();
-    let mut cuts = vec![0];
-    let mut in_hand = 0;
-    for run in 0..runs {
-        in_hand += run_keys(run);
-        if in_hand >= share || run + 1 == runs {
-            cuts.push(run + 1);
-            in_hand = 0;
+/// Scatters each share on a thread of its own: keys of the i-th 2^shift lines go to run i of `keys`. Returns the
+/// lengths of the runs.
+fn scatter_shares(shares: Vec<&[KeyHash]>, keys: &mut [u64], lines: usize, shift: u32) -> Vec<usize> {
+    let run_of = |hash: KeyHash| Place::new(hash.get(), lines).line >> shift;
+    let mut runs = vec![0; ((lines - 1) >> shift) + 1];
+    if let [run] = &mut runs[..] {
+        for (key, hash) in keys.iter_mut().zip(shares.into_iter().flatten()) {
+            *key = hash.get();
+        }
+        *run = keys.len();
+        return runs;
+    }
+    let counted = in_parallel(shares, |share: &[KeyHash]| {
+        let mut counts = vec![0; runs.len()];
+        share.iter().for_each(|&hash| counts[run_of(hash)] += 1);
+        (share, counts)
+    });
+    // In each run, a place for what each share has of it.
+    let mut tasks: Vec<_> =
+        counted.iter().map(|&(share, _)| (share, Vec::with_capacity(runs.len()))).collect();
+    let mut rest = keys;
+    for (run, length) in runs.iter_mut().enumerate() {
+        for ((_, counts), (_, places)) in counted.iter().zip(&mut tasks) {
+            let (place, more) = rest.split_at_mut(counts[run]);
+            places.push(place.iter_mut());
+            rest = more;
+            *length += counts[run];
         }
     }
-    let mut tasks = Vec::with_capacity(cuts.len());
-    let (mut keys_left, mut lines_left) = (keys, per_line);
-    for cut in cuts.windows(2) {
-        let (keys, rest) = keys_left.split_at_mut((cut[0]..cut[1]).map(run_keys).sum());
-        let (per_line, more) = lines_left.split_at_mut((cut[1] * width).min(lines) - cut[0] * width);
-        (keys_left, lines_left) = (rest, more);
-        tasks.push((cut[0]..cut[1], keys, per_line));
-    }
-    let scattered = &*scratch;
-    let tasks = in_parallel(tasks, |(runs, keys, per_line): (Range<usize>, &mut [u64], _)| {
-        let mut filled = 0;
-        for (starts, scattered) in starts.iter().zip(scattered.chunks(share)) {
-            let part = &scattered[starts[runs.start]..starts[runs.end]];
-            keys[filled..filled + part.len()].copy_from_slice(part);
-            filled += part.len();
+    in_parallel(tasks, |(share, mut places)| {
+        for &hash in share {
+            if let Some(slot) = places[run_of(hash)].next() {
+                *slot = hash.get();
+            }
         }
-        (runs, keys, per_line)
     });
-    let mut scratch_left = scratch;
-    let mut sorts = Vec::with_capacity(tasks.len());
-    for (runs, keys, per_line) in tasks {
-        let (scratch, rest) = scratch_left.split_at_mut(keys.len());
-        scratch_left = rest;
-        sorts.push((runs.start * width, keys, scratch, per_line));
-    }
-    let duplicates = in_parallel(sorts, |(first, keys, scratch, per_line)| {
-        Sorter::<R>::new(lines).sort(keys, scratch, first, per_line)
-    });
-    duplicates.into_iter().sum()
+    runs
 }
 
 /// Appends `more` copies of `value`.
@@ -121,51 +129,47 @@ pub(super) fn try_grow<T: Copy>(vec: &mut Vec<T>, more: usize, value: T) -> Resu
     Ok(())
 }
 
-/// Does each part of a piece of work on a thread of its own, and on this one what the system has no thread for.
-/// The results come in the order of the parts; a panic of any is passed on.
+/// Does each part of a piece of work on a thread of its own, and on this one the last part and what the system has no
+/// thread for. The results come in the order of the parts; a panic of any is passed on.
 pub(super) fn in_parallel<T: Send, R: Send>(parts: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
     // A part that waits for its thread can be taken back if there is to be none.
     let parts: Vec<_> = parts.into_iter().map(|part| Mutex::new(Some(part))).collect();
     let run = |part: &Mutex<Option<T>>| part.lock().take().map(&work);
+    let Some((own, others)) = parts.split_last() else { return Vec::new() };
     let results: Vec<Option<R>> = thread::scope(|scope| {
-        let spawned: Vec<_> = parts
+        let spawned: Vec<_> = others
             .iter()
             .map(|part| (part, thread::Builder::new().spawn_scoped(scope, || run(part))))
             .collect();
-        spawned
-            .into_iter()
-            .map(|(part, worker)| match worker {
-                Ok(worker) => worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-                Err(_) => run(part),
-            })
-            .collect()
+        let own = run(own);
+        let others = spawned.into_iter().map(|(part, worker)| match worker {
+            Ok(worker) => worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            Err(_) => run(part),
+        });
+        others.chain([own]).collect()
     });
     results.into_iter().flatten().collect()
 }
 
-/// The least power of two that cuts `lines` lines into at most `runs` runs, as a shift.
+/// The least power of two, and at least a leaf, that cuts `lines` lines into at most `runs` runs, as a shift.
 fn run_shift(lines: usize, runs: usize) -> u32 {
-    lines.div_ceil(runs).next_power_of_two().trailing_zeros()
+    lines.div_ceil(runs).max(LEAF_LINES).next_power_of_two().trailing_zeros()
 }
 
 /// Copies `from`, whose keys fall in lines `first..first + count`, to `to`: keys of the i-th 2^shift lines to
-/// run i. Returns where each run starts, and the end of the last.
+/// run i. Returns the lengths of the runs.
 fn scatter(from: &[u64], to: &mut [u64], first: usize, count: usize, lines: usize, shift: u32) -> Vec<usize> {
     let run_of = |y: u64| (Place::new(y, lines).line - first) >> shift;
-    let mut starts = vec![0; ((count - 1) >> shift) + 3];
+    let mut runs = vec![0; ((count - 1) >> shift) + 1];
+    from.iter().for_each(|&y| runs[run_of(y)] += 1);
+    let mut next = runs.clone();
+    exclusive_sums(&mut next);
     for &y in from {
-        starts[run_of(y) + 2] += 1;
-    }
-    for run in 2..starts.len() {
-        starts[run] += starts[run - 1];
-    }
-    for &y in from {
-        let next = &mut starts[run_of(y) + 1];
+        let next = &mut next[run_of(y)];
         to[*next] = y;
         *next += 1;
     }
-    starts.pop();
-    starts
+    runs
 }
 
 /// The recursive part, with its tables.
@@ -181,20 +185,41 @@ impl<const R: usize> Sorter<R> {
 
     /// Sorts `keys`, which fall in lines `first..first + per_line.len()`, and counts them. Returns the number
     /// of duplicates.
-    fn sort(&mut self, keys: &mut [u64], scratch: &mut [u64], first: usize, per_line: &mut [usize]) -> usize {
+    fn split(
+        &mut self,
+        keys: &mut [u64],
+        scratch: &mut [u64],
+        first: usize,
+        per_line: &mut [usize],
+    ) -> usize {
         if per_line.len() <= LEAF_LINES {
             self.leaf(keys, scratch, first, per_line);
             return sort_ties::<R>(keys, self.lines);
         }
-        let shift = run_shift(per_line.len(), FAN_OUT).max(LEAF_LINES.trailing_zeros());
-        let width = 1 << shift;
-        let starts = scatter(keys, scratch, first, per_line.len(), self.lines, shift);
+        let shift = run_shift(per_line.len(), FAN_OUT);
+        let runs = scatter(keys, scratch, first, per_line.len(), self.lines, shift);
+        keys.copy_from_slice(scratch);
+        self.split_each(&runs, shift, keys, scratch, first, per_line)
+    }
+
+    /// Sorts `keys`, which lie in runs of these lengths, each of 2^shift lines. `scratch` is as long as the longest
+    /// run, or longer.
+    fn split_each(
+        &mut self,
+        runs: &[usize],
+        shift: u32,
+        keys: &mut [u64],
+        scratch: &mut [u64],
+        mut first: usize,
+        per_line: &mut [usize],
+    ) -> usize {
         let mut duplicates = 0;
-        for (run, per_line) in per_line.chunks_mut(width).enumerate() {
-            let range = starts[run]..starts[run + 1];
-            let (keys, scratch) = (&mut keys[range.clone()], &mut scratch[range]);
-            keys.copy_from_slice(scratch);
-            duplicates += self.sort(keys, scratch, first + run * width, per_line);
+        let mut keys_left = keys;
+        for (&run, per_line) in runs.iter().zip(per_line.chunks_mut(1 << shift)) {
+            let (keys, rest) = keys_left.split_at_mut(run);
+            duplicates += self.split(keys, &mut scratch[..run], first, per_line);
+            first += per_line.len();
+            keys_left = rest;
         }
         duplicates
     }

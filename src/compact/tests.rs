@@ -290,7 +290,8 @@ fn bytes_are_a_function_of_the_set() {
             }
         }
         for backend in backends() {
-            assert!(build_with(backend, Limits::DEFAULT, sorted.clone(), params(r), 1).unwrap() == expected);
+            let hashes = key_hashes(&sorted).into();
+            assert!(build_with(backend, Limits::DEFAULT, hashes, params(r), 1).unwrap() == expected);
         }
     }
 }
@@ -367,7 +368,8 @@ fn keys_left_at_a_limit_are_answered_maybe() {
         for r in [4, 7, 8, 11, 16] {
             let present = hashes(13, n);
             for backend in backends() {
-                let body = build_with(backend, limits, present.clone(), params(r), 1).unwrap();
+                let given = key_hashes(&present).into();
+                let body = build_with(backend, limits, given, params(r), 1).unwrap();
                 let view = open_on(backend, body.lines.lines(), r).unwrap();
                 assert!(
                     present.iter().all(|&hash| view.might_contain(KeyHash::new(hash))),
@@ -527,7 +529,7 @@ proptest! {
         let body = build(key_hashes(&all), params, 1).unwrap();
         let distinct: std::collections::BTreeSet<u64> = all.iter().copied().collect();
         prop_assert_eq!(body.keys, distinct.len() as u64);
-        let sorted = distinct.into_iter().map(KeyHash::new).collect();
+        let sorted: Vec<_> = distinct.into_iter().map(KeyHash::new).collect();
         prop_assert_eq!(&body, &build(sorted, params, 1).unwrap());
         if !all.is_empty() {
             assert_answers_are_the_references(body.lines.lines(), r, &all);

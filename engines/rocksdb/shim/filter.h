@@ -22,7 +22,8 @@ namespace bloomline {
 extern const bl_callbacks* rust;
 
 // A growable array of hashes. realloc moves a large one by remapping its pages
-// where a vector would copy it, and the memory serves the next partition.
+// where a vector would copy it, and the memory serves the next partition. It
+// grows by half: at most 12 bytes are held for a key.
 class HashBuffer {
  public:
   HashBuffer() = default;

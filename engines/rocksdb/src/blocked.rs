@@ -90,43 +90,24 @@ impl Kernel {
     }
 
     /// Sets the bits of every hash, with the lines fetched ahead.
-    pub(crate) fn add_all(self, lines: &mut [LineBytes], hashes: &[u64]) {
-        let mut batch = [KeyHash::new(0); ADD_BATCH];
-        for hashes in hashes.chunks(ADD_BATCH) {
-            let batch = key_hashes(hashes, &mut batch);
-            self.params.add_batch(self.backend, lines, batch);
-        }
+    pub(crate) fn add_all(self, lines: &mut [LineBytes], hashes: &[KeyHash]) {
+        self.params.add_batch(self.backend, lines, hashes);
     }
 }
 
 impl Filter for Kernel {
     #[inline]
-    fn might_contain(&self, lines: &[LineBytes], hash: u64) -> bool {
-        self.params.might_contain(self.backend, lines, KeyHash::new(hash))
+    fn might_contain(&self, lines: &[LineBytes], hash: KeyHash) -> bool {
+        self.params.might_contain(self.backend, lines, hash)
     }
 
-    fn might_contain_batch(&self, lines: &[LineBytes], hashes: &[u64], out: &mut [bool]) {
-        for (hashes, out) in hashes.chunks(BATCH).zip(out.chunks_mut(BATCH)) {
-            let mut batch = [KeyHash::new(0); BATCH];
-            let batch = key_hashes(hashes, &mut batch);
-            self.params.might_contain_batch(self.backend, lines, batch, out);
-        }
+    fn might_contain_batch(&self, lines: &[LineBytes], hashes: &[KeyHash], out: &mut [bool]) {
+        self.params.might_contain_batch(self.backend, lines, hashes, out);
     }
 }
 
 /// Keys of a batched lookup: RocksDB's `MultiGet` asks for at most so many.
 pub(crate) const BATCH: usize = 32;
-/// Keys of a batched add. Long, so that the prefetching ahead rarely stops.
-const ADD_BATCH: usize = 1024;
-
-/// The hashes as the library's, in `buffer`, which is at least as long.
-#[inline(always)]
-pub(crate) fn key_hashes<'a>(hashes: &[u64], buffer: &'a mut [KeyHash]) -> &'a [KeyHash] {
-    for (slot, &hash) in buffer.iter_mut().zip(hashes) {
-        *slot = KeyHash::new(hash);
-    }
-    buffer.get(..hashes.len()).unwrap_or_default()
-}
 
 #[cfg(test)]
 mod tests {

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use bloomline::hash::KeyHash;
 use bloomline::line::LineBytes;
 
 use crate::block::{self, Kind, TRAILER};
@@ -86,7 +87,7 @@ impl Builder {
     }
 
     /// The exact length of the block for these hashes, or `None` when no filter can be made.
-    pub(crate) fn prepare(&self, hashes: &[u64]) -> Option<usize> {
+    pub(crate) fn prepare(&self, hashes: &[KeyHash]) -> Option<usize> {
         self.fault.check(Stage::Prepare);
         if hashes.is_empty() {
             return None;
@@ -103,7 +104,7 @@ impl Builder {
     }
 
     /// Fills a zeroed buffer of the length that `prepare` gave for the same hashes. False: it is no filter.
-    pub(crate) fn write(&self, hashes: &[u64], out: &mut [u8]) -> bool {
+    pub(crate) fn write(&self, hashes: &[KeyHash], out: &mut [u8]) -> bool {
         self.fault.check(Stage::Write);
         let length = out.len();
         let written = match self.format.of(hashes.len() as u64) {
@@ -126,7 +127,7 @@ impl Builder {
 
     /// Whether the block is what this builder makes of the hashes, as far as a reader can tell, and lets every one of
     /// them through.
-    pub(crate) fn verify(&self, hashes: &[u64], content: &[u8]) -> bool {
+    pub(crate) fn verify(&self, hashes: &[KeyHash], content: &[u8]) -> bool {
         let all = |filter: &dyn Filter, lines: &[LineBytes]| {
             hashes.iter().all(|&hash| filter.might_contain(lines, hash))
         };
@@ -146,7 +147,7 @@ impl Builder {
 }
 
 /// Sets the bits of a blocked filter and its trailer.
-fn fill(params: Blocked, hashes: &[u64], out: &mut [u8]) -> Option<()> {
+fn fill(params: Blocked, hashes: &[KeyHash], out: &mut [u8]) -> Option<()> {
     let (body, trailer) = out.split_last_chunk_mut::<TRAILER>()?;
     let (lines, rest) = body.as_chunks_mut();
     if !rest.is_empty() {

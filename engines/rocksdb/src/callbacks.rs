@@ -9,6 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::slice;
 use std::sync::Arc;
 
+use bloomline::hash::KeyHash;
 use bloomline::line::LineBytes;
 
 use crate::block::{self, Kind};
@@ -169,7 +170,7 @@ unsafe extern "C" fn builder_rate(this: *const c_void, entries: usize, bytes: us
     guard(1.0, || builder.rate(entries, bytes))
 }
 
-unsafe extern "C" fn builder_prepare(this: *mut c_void, hashes: *const u64, n: usize) -> usize {
+unsafe extern "C" fn builder_prepare(this: *mut c_void, hashes: *const KeyHash, n: usize) -> usize {
     // SAFETY: the shim's BitsBuilder owns the builder, and the hashes until this returns.
     let (builder, hashes) = unsafe { (builder(this), slice(hashes, n)) };
     guard(None, || builder.prepare(hashes)).unwrap_or_else(|| {
@@ -180,7 +181,7 @@ unsafe extern "C" fn builder_prepare(this: *mut c_void, hashes: *const u64, n: u
 
 unsafe extern "C" fn builder_write(
     this: *mut c_void,
-    hashes: *const u64,
+    hashes: *const KeyHash,
     n: usize,
     out: *mut u8,
     len: usize,
@@ -201,7 +202,7 @@ unsafe extern "C" fn builder_write(
 
 unsafe extern "C" fn builder_verify(
     this: *const c_void,
-    hashes: *const u64,
+    hashes: *const KeyHash,
     n: usize,
     block: *const u8,
     len: usize,
@@ -269,7 +270,7 @@ fn raw<F: Filter>(lines: &[LineBytes], filter: F, meter: &Arc<Meter>) -> RawRead
     }
 }
 
-unsafe extern "C" fn reader_probe<F: Filter>(state: *const c_void, hash: u64) -> bool {
+unsafe extern "C" fn reader_probe<F: Filter>(state: *const c_void, hash: KeyHash) -> bool {
     // SAFETY: the shim's BitsReader owns the state that `raw` made with this function, and the block lives as long.
     let reader = unsafe { &*state.cast::<Reader<'_, F>>() };
     guard(true, || reader.might_contain(hash))
@@ -277,7 +278,7 @@ unsafe extern "C" fn reader_probe<F: Filter>(state: *const c_void, hash: u64) ->
 
 unsafe extern "C" fn reader_probe_batch<F: Filter>(
     state: *const c_void,
-    hashes: *const u64,
+    hashes: *const KeyHash,
     n: usize,
     out: *mut bool,
 ) {

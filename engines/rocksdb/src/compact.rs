@@ -31,7 +31,7 @@ use bloomline::sizing::CompactParams;
 
 use crate::Error;
 use crate::block::TRAILER;
-use crate::blocked::{self, BATCH, MAX_BYTES, bytes_for, key_hashes, keys_for};
+use crate::blocked::{self, MAX_BYTES, bytes_for, keys_for};
 use crate::ffi;
 use crate::policy::Blocked;
 use crate::reader::Filter;
@@ -131,15 +131,12 @@ pub(crate) struct Built {
 
 impl Built {
     /// `None` where memory is short, or the block would be longer than RocksDB's lengths can say.
-    pub(crate) fn new(hashes: &[u64], params: Compact) -> Option<Self> {
+    pub(crate) fn new(hashes: &[KeyHash], params: Compact) -> Option<Self> {
         if params.space(hashes.len() as u64) > MAX_BYTES {
             return None;
         }
-        let mut owned = Vec::new();
-        owned.try_reserve_exact(hashes.len()).ok()?;
-        owned.extend(hashes.iter().map(|&hash| KeyHash::new(hash)));
         // RocksDB builds filters on its own background threads, one for each file.
-        let body = build(owned, params.params, 1).ok()?;
+        let body = build(hashes, params.params, 1).ok()?;
         let built = Self { body, fingerprint_bits: params.fingerprint_bits() };
         (built.len() as u64 <= MAX_BYTES).then_some(built)
     }
@@ -216,19 +213,15 @@ impl Layers {
 
 impl Filter for Layers {
     #[inline]
-    fn might_contain(&self, lines: &[LineBytes], hash: u64) -> bool {
+    fn might_contain(&self, lines: &[LineBytes], hash: KeyHash) -> bool {
         let view = self.layout.view(self.backend, lines);
-        view.is_none_or(|view| view.might_contain(KeyHash::new(hash)))
+        view.is_none_or(|view| view.might_contain(hash))
     }
 
-    fn might_contain_batch(&self, lines: &[LineBytes], hashes: &[u64], out: &mut [bool]) {
-        let Some(view) = self.layout.view(self.backend, lines) else {
-            out.fill(true);
-            return;
-        };
-        for (hashes, out) in hashes.chunks(BATCH).zip(out.chunks_mut(BATCH)) {
-            let mut batch = [KeyHash::new(0); BATCH];
-            view.might_contain_batch(key_hashes(hashes, &mut batch), out);
+    fn might_contain_batch(&self, lines: &[LineBytes], hashes: &[KeyHash], out: &mut [bool]) {
+        match self.layout.view(self.backend, lines) {
+            Some(view) => view.might_contain_batch(hashes, out),
+            None => out.fill(true),
         }
     }
 }

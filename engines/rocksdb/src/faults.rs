@@ -1,5 +1,8 @@
 //! Panics on demand, to prove that none crosses into RocksDB. Without the feature `testing` this is nothing.
 
+#[cfg(feature = "testing")]
+use bloomline::{hash::KeyHash, line::LineBytes};
+
 use crate::policy::Shared;
 
 /// Where a faulty policy panics.
@@ -40,11 +43,11 @@ impl Fault {
 /// A filter that panics when it is asked. It takes the place of the real one, which so has no fault to look for.
 #[cfg(feature = "testing")]
 impl crate::reader::Filter for Stage {
-    fn might_contain(&self, _: &[bloomline::line::LineBytes], _: u64) -> bool {
+    fn might_contain(&self, _: &[LineBytes], _: KeyHash) -> bool {
         panic!("a fault on demand: {self:?}")
     }
 
-    fn might_contain_batch(&self, _: &[bloomline::line::LineBytes], _: &[u64], _: &mut [bool]) {
+    fn might_contain_batch(&self, _: &[LineBytes], _: &[KeyHash], _: &mut [bool]) {
         panic!("a fault on demand: {self:?}")
     }
 }

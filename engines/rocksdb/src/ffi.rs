@@ -1,7 +1,9 @@
-//! `shim/abi.h` in Rust: the same types and functions, field by field and in the same order.
+//! `shim/abi.h` in Rust: the same types and functions, field by field and in the same order. A hash is a [`KeyHash`]
+//! here, which is a `uint64_t` in memory.
 
 use std::ffi::{c_char, c_int, c_void};
 
+use bloomline::hash::KeyHash;
 use librocksdb_sys::{rocksdb_options_t, rocksdb_t};
 
 use crate::Tickers;
@@ -44,8 +46,8 @@ pub(crate) mod open {
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct RawReader {
-    pub(crate) probe: Option<unsafe extern "C" fn(*const c_void, u64) -> bool>,
-    pub(crate) probe_batch: Option<unsafe extern "C" fn(*const c_void, *const u64, usize, *mut bool)>,
+    pub(crate) probe: Option<unsafe extern "C" fn(*const c_void, KeyHash) -> bool>,
+    pub(crate) probe_batch: Option<unsafe extern "C" fn(*const c_void, *const KeyHash, usize, *mut bool)>,
     pub(crate) free: Option<unsafe extern "C" fn(*mut c_void)>,
     pub(crate) state: *mut c_void,
 }
@@ -61,10 +63,11 @@ pub(crate) struct Callbacks {
     pub(crate) builder_space: unsafe extern "C" fn(*const c_void, usize) -> usize,
     pub(crate) builder_entries: unsafe extern "C" fn(*const c_void, usize) -> usize,
     pub(crate) builder_rate: unsafe extern "C" fn(*const c_void, usize, usize) -> f64,
-    pub(crate) builder_prepare: unsafe extern "C" fn(*mut c_void, *const u64, usize) -> usize,
-    pub(crate) builder_write: unsafe extern "C" fn(*mut c_void, *const u64, usize, *mut u8, usize) -> bool,
+    pub(crate) builder_prepare: unsafe extern "C" fn(*mut c_void, *const KeyHash, usize) -> usize,
+    pub(crate) builder_write:
+        unsafe extern "C" fn(*mut c_void, *const KeyHash, usize, *mut u8, usize) -> bool,
     pub(crate) builder_verify:
-        unsafe extern "C" fn(*const c_void, *const u64, usize, *const u8, usize) -> bool,
+        unsafe extern "C" fn(*const c_void, *const KeyHash, usize, *const u8, usize) -> bool,
     pub(crate) builder_free: unsafe extern "C" fn(*mut c_void),
     pub(crate) reader_open: unsafe extern "C" fn(*const c_void, *const u8, usize, *mut RawReader) -> u32,
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bloomline::hash::KeyHash;
 use bloomline::line::LineBytes;
 
 use crate::blocked::BATCH;
@@ -10,10 +11,10 @@ use crate::counters::Meter;
 /// How the lines of one kind of filter are asked.
 pub(crate) trait Filter {
     /// Whether the key with this hash may be in the lines, which are those that the filter was made for.
-    fn might_contain(&self, lines: &[LineBytes], hash: u64) -> bool;
+    fn might_contain(&self, lines: &[LineBytes], hash: KeyHash) -> bool;
 
     /// The same for many hashes, with the lines fetched ahead. `out` is as long as `hashes`.
-    fn might_contain_batch(&self, lines: &[LineBytes], hashes: &[u64], out: &mut [bool]);
+    fn might_contain_batch(&self, lines: &[LineBytes], hashes: &[KeyHash], out: &mut [bool]);
 }
 
 /// An open filter.
@@ -33,7 +34,7 @@ impl<'block, F: Filter> Reader<'block, F> {
     }
 
     #[inline]
-    pub(crate) fn might_contain(&self, hash: u64) -> bool {
+    pub(crate) fn might_contain(&self, hash: KeyHash) -> bool {
         let maybe = self.filter.might_contain(self.lines, hash);
         self.meter.probed(1, u64::from(!maybe));
         maybe
@@ -41,7 +42,7 @@ impl<'block, F: Filter> Reader<'block, F> {
 
     /// Answers up to [`BATCH`] hashes.
     #[inline]
-    pub(crate) fn might_contain_batch(&self, hashes: &[u64]) -> [bool; BATCH] {
+    pub(crate) fn might_contain_batch(&self, hashes: &[KeyHash]) -> [bool; BATCH] {
         let mut out = [true; BATCH];
         if let Some(out) = out.get_mut(..hashes.len()) {
             self.filter.might_contain_batch(self.lines, hashes, out);
