@@ -12,7 +12,7 @@ ROCKSDB = --release --locked -p bloomline-rocksdb
 SST = --release --locked -p bloomline-cli --features rocksdb
 SIDE_BY_SIDE = --profile side-by-side --locked -p bloomline-side-by-side
 
-.PHONY: help demo test test-core test-rocksdb stress loom lint lint-core lint-rocksdb bench bench-side-by-side \
+.PHONY: help demo test test-core test-rocksdb stress soak loom lint lint-core lint-rocksdb bench bench-side-by-side \
 	bench-rocksdb asan
 
 help: ## list the targets
@@ -33,6 +33,9 @@ test-rocksdb: ## the tests of the RocksDB plugin and of `sst`; the first time th
 
 stress: ## 60 million adds from more threads than cores
 	BLOOMLINE_STRESS_KEYS=15000000 cargo test --release --locked --test concurrent no_add_is_lost -- --nocapture
+
+soak: ## a quarter of an hour of random work on RocksDB against a model, or BLOOMLINE_SOAK_SECONDS of it
+	$(ENGINE) cargo run $(ROCKSDB) --example soak
 
 loom: ## models of the concurrent filters, every order of their steps tried
 	RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom cargo test --release --locked --test loom

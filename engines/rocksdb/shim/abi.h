@@ -169,11 +169,12 @@ enum bl_inspect_result : int {
 };
 
 // Reads the filter blocks of one .sst file, checksums verified. Calls `table`
-// once, then `block` for each filter or partition. Writes a message
-// (NUL-terminated) unless it returns BL_INSPECTED.
+// once, then `block` for each filter or partition, with its place in the file.
+// Writes a message (NUL-terminated) unless it returns BL_INSPECTED.
 int bl_inspect(const char* path, void* arg,
                void (*table)(void* arg, const bl_table* table),
-               void (*block)(void* arg, const uint8_t* data, size_t len),
+               void (*block)(void* arg, uint64_t offset, const uint8_t* data,
+                             size_t len),
                char* message, size_t cap);
 
 }  // extern "C"

@@ -87,7 +87,7 @@ class Inspector {
     return table;
   }
 
-  // Calls visit(data, len) for the filter or for each partition.
+  // Calls visit(offset, data, len) for the filter or for each partition.
   template <typename Visit>
   Status Blocks(Visit visit) const {
     if (filter_name_.empty()) {
@@ -152,7 +152,8 @@ class Inspector {
     BlockContents contents;
     const Status s = Read(handle, BlockType::kFilter, &contents);
     if (s.ok()) {
-      visit(reinterpret_cast<const uint8_t*>(contents.data.data()),
+      visit(handle.offset(),
+            reinterpret_cast<const uint8_t*>(contents.data.data()),
             contents.data.size());
     }
     return s;
@@ -175,7 +176,8 @@ class Inspector {
 
 extern "C" int bl_inspect(const char* path, void* arg,
                           void (*table)(void*, const bl_table*),
-                          void (*block)(void*, const uint8_t*, size_t),
+                          void (*block)(void*, uint64_t, const uint8_t*,
+                                        size_t),
                           char* message, size_t cap) {
   Inspector inspector{std::string(path)};
   Status s = inspector.Open();
@@ -183,7 +185,9 @@ extern "C" int bl_inspect(const char* path, void* arg,
     const bl_table seen = inspector.Table();
     table(arg, &seen);
     s = inspector.Blocks(
-        [&](const uint8_t* data, size_t len) { block(arg, data, len); });
+        [&](uint64_t offset, const uint8_t* data, size_t len) {
+          block(arg, offset, data, len);
+        });
   }
   if (s.ok()) {
     return BL_INSPECTED;

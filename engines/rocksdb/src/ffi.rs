@@ -109,7 +109,7 @@ unsafe extern "C" {
         path: *const c_char,
         arg: *mut c_void,
         table: unsafe extern "C" fn(*mut c_void, *const RawTable),
-        block: unsafe extern "C" fn(*mut c_void, *const u8, usize),
+        block: unsafe extern "C" fn(*mut c_void, u64, *const u8, usize),
         message: *mut c_char,
         cap: usize,
     ) -> c_int;

@@ -22,6 +22,8 @@ use crate::ffi::{self, DAMAGED, INSPECTED, RawTable};
 pub struct Block {
     /// Its kind.
     pub kind: Kind,
+    /// Where it begins in its file; `None` for a block by itself.
+    pub offset: Option<u64>,
     /// Bytes, trailer included.
     pub bytes: u64,
     /// Share of bits that are set, 0 to 1; of blocked filters only.
@@ -102,7 +104,7 @@ pub fn block(bytes: &[u8]) -> Block {
         Kind::Legacy { .. } => (None, None),
         Kind::Unknown => (None, Some(1.0)),
     };
-    Block { kind, bytes: bytes.len() as u64, fill, rate }
+    Block { kind, offset: None, bytes: bytes.len() as u64, fill, rate }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a share of at most 2^35 bits")]
@@ -182,13 +184,13 @@ unsafe extern "C" fn visit_table(found: *mut c_void, table: *const RawTable) {
     });
 }
 
-unsafe extern "C" fn visit_block(found: *mut c_void, data: *const u8, len: usize) {
+unsafe extern "C" fn visit_block(found: *mut c_void, offset: u64, data: *const u8, len: usize) {
     if data.is_null() {
         return;
     }
     // SAFETY: our own argument of bl_inspect, and a block that the shim holds during the call.
     let (found, bytes) = unsafe { (&mut *found.cast::<Table>(), std::slice::from_raw_parts(data, len)) };
-    guard((), || found.blocks.push(block(bytes)));
+    guard((), || found.blocks.push(Block { offset: Some(offset), ..block(bytes) }));
 }
 
 /// The `.sst` files of a folder, in the order of their names.

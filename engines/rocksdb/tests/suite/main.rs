@@ -16,5 +16,6 @@ mod load;
 mod monkey;
 mod observe;
 mod reopen;
+mod soak;
 mod stock;
 mod writes;

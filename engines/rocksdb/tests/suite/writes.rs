@@ -4,7 +4,7 @@ use rocksdb::{BlockBasedIndexType, MergeOperands, WriteBatch};
 
 use crate::harness::{Model, Random, SORTS, Sort, folder, open, stock};
 
-fn append(_: &[u8], existing: Option<&[u8]>, operands: &MergeOperands) -> Option<Vec<u8>> {
+pub(crate) fn append(_: &[u8], existing: Option<&[u8]>, operands: &MergeOperands) -> Option<Vec<u8>> {
     let mut value = existing.unwrap_or_default().to_vec();
     operands.iter().for_each(|operand| value.extend_from_slice(operand));
     Some(value)
