@@ -8,7 +8,12 @@
 //! (writes beside and renames over, as this library does) is safe: the mapping keeps the old one. A file that
 //! is *truncated* in place takes its pages away, and touching them then ends the process with `SIGBUS`; a file
 //! that is *rewritten* in place changes under the reader. Filter and table files are immutable, and this
-//! library never writes to one that exists; keep others from doing so.
+//! library never writes to one that exists; keep others from doing so, or open a copy that is out of their reach.
+//!
+//! **File systems without mmap** (some network and user-space ones, with some options) answer `ENODEV`. The file
+//! is then read into memory of the process's own. Nothing else changes: the same bytes are checked the same way.
+//! But opening takes as long as reading does, the memory is shared with no other process, and what happens to the
+//! file afterwards is not seen.
 
 use std::fs::File;
 use std::io;
@@ -41,7 +46,8 @@ impl AnonMap {
     }
 }
 
-/// A whole file, mapped shared and read-only. Clones share the one mapping.
+/// A whole file, mapped shared and read-only, or read where its file system has no mmap. Clones share the one
+/// mapping.
 #[derive(Debug, Clone)]
 pub struct FileMap {
     map: Arc<memmap2::Mmap>,
@@ -60,17 +66,23 @@ pub enum Access {
 }
 
 impl FileMap {
-    /// Maps all of `file` in O(1): no page is read before it is touched. An empty file maps to no bytes.
+    /// Maps all of `file` in O(1): no page is read before it is touched. An empty file maps to no bytes. On a file
+    /// system without mmap, the file is read.
     ///
     /// # Errors
-    /// What the system said: the file is not a regular file, the file system has no mmap, or the address space
-    /// is full.
+    /// What the system said: the file is not a regular file, can't be read, or the memory or address space is
+    /// full.
     pub fn new(file: &File) -> io::Result<Self> {
         // SAFETY: the mapping is read-only and shared. That nobody truncates or rewrites the file in place is
         // the documented condition on its owner (see the module's docs); this library only ever replaces files.
         #[expect(unsafe_code, reason = "mapping a file is unsafe because others can change the file")]
-        let map = unsafe { memmap2::Mmap::map(file)? };
-        Ok(Self { map: Arc::new(map) })
+        let map = unsafe { memmap2::Mmap::map(file) };
+        #[cfg(unix)]
+        let map = map.or_else(|error| match error.raw_os_error() {
+            Some(ENODEV) => read(file),
+            _ => Err(error),
+        });
+        Ok(Self { map: Arc::new(map?) })
     }
 
     /// A part of the file, sharing the mapping; `None` where `range` is not within it.
@@ -115,6 +127,20 @@ impl AsRef<[u8]> for FileSlice {
         // `slice` has seen that the range is within the mapping.
         self.map.as_ref().get(self.range.clone()).unwrap_or_default()
     }
+}
+
+/// What a file system without mmap answers. The number on Linux, macOS and the BSDs.
+#[cfg(unix)]
+const ENODEV: i32 = 19;
+
+/// The bytes of a file in memory of the process's own, on whole pages as a mapping is.
+#[cfg(unix)]
+fn read(file: &File) -> io::Result<memmap2::Mmap> {
+    use std::os::unix::fs::FileExt as _;
+    let length = usize::try_from(file.metadata()?.len()).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    let mut map = memmap2::MmapMut::map_anon(length)?;
+    file.read_exact_at(&mut map, 0)?;
+    map.make_read_only()
 }
 
 #[cfg(test)]
