@@ -22,6 +22,8 @@ pub(super) struct AtomicFile {
     path: PathBuf,
     /// Where the file goes: `path`, or what it links to. Absolute.
     target: PathBuf,
+    /// The folder of `target`.
+    folder: Folder,
     /// Bytes written.
     bytes: u64,
     cancel: Cancel,
@@ -69,8 +71,9 @@ impl AtomicFile {
         if let Some(old) = old {
             take_after(temporary.as_file(), &old).map_err(failed(path, "set its permissions"))?;
         }
+        let folder = Folder::open(folder(&target)).map_err(failed(path, "open its folder"))?;
         let temporary = BufWriter::with_capacity(Self::BUFFER_BYTES, temporary);
-        Ok(Self { temporary, path: path.to_owned(), target, bytes: 0, cancel, unasked: 0 })
+        Ok(Self { temporary, path: path.to_owned(), target, folder, bytes: 0, cancel, unasked: 0 })
     }
 
     /// Appends bytes.
@@ -110,7 +113,7 @@ impl AtomicFile {
     /// Publishes the file, durably. On an error the old file, if any, is still in place, except where only the
     /// sync of the folder failed: then the new file is, and may be gone after a power failure.
     pub(super) fn commit(self) -> Result<u64, TableError> {
-        let Self { temporary, path, target, bytes, cancel, .. } = self;
+        let Self { temporary, path, target, folder, bytes, cancel, .. } = self;
         let temporary =
             temporary.into_inner().map_err(|error| failed(&path, "write it")(error.into_error()))?;
         temporary.as_file().sync_all().map_err(failed(&path, "sync it"))?;
@@ -118,7 +121,7 @@ impl AtomicFile {
             return Err(TableError::Interrupted { path });
         }
         temporary.persist(&target).map_err(|error| failed(&path, "rename it into place")(error.error))?;
-        sync_folder(folder(&target)).map_err(failed(&path, "sync its folder"))?;
+        folder.sync().map_err(failed(&path, "sync its folder"))?;
         Ok(bytes)
     }
 }
@@ -201,15 +204,37 @@ fn folder(path: &Path) -> &Path {
     }
 }
 
+/// An open folder, whose names can be put on the disk. Opened before anything is written: one that its user may
+/// write to and not open would otherwise show only when the file is in place.
+#[derive(Debug)]
+struct Folder(#[cfg(unix)] File);
+
 #[cfg(unix)]
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
+impl Folder {
+    fn open(path: &Path) -> io::Result<Self> {
+        File::open(path).map(Self)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        match self.0.sync_all() {
+            // A file system that has no sync of folders says so in this way. There the rename is all there is.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+            synced => synced,
+        }
+    }
 }
 
 #[cfg(not(unix))]
-fn sync_folder(_folder: &Path) -> io::Result<()> {
-    // Folders can't be opened as files there; the rename is journalled.
-    Ok(())
+#[expect(clippy::unnecessary_wraps, reason = "elsewhere it can fail")]
+impl Folder {
+    /// Folders can't be opened as files there; the rename is journalled.
+    fn open(_path: &Path) -> io::Result<Self> {
+        Ok(Self())
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// What a path leads to, where it is not a regular file.
