@@ -36,7 +36,7 @@ pub(crate) struct Sorter {
     /// The bytes of the pairs in memory, key then value.
     bytes: Vec<u8>,
     entries: Vec<Entry>,
-    runs: Vec<File>,
+    runs: Vec<Run>,
     total_bytes: u64,
 }
 
@@ -156,29 +156,40 @@ impl Sorter {
     }
 }
 
-/// Writes a run: for each pair line number, length of the key and of the value, key, value.
-struct RunWriter(BufWriter<File>);
+/// Sorted pairs in a file without a name: for each line number, length of the key and of the value, key, value.
+#[derive(Debug)]
+struct Run {
+    file: File,
+    pairs: u64,
+}
+
+struct RunWriter {
+    file: BufWriter<File>,
+    pairs: u64,
+}
 
 impl RunWriter {
     fn new(folder: &std::path::Path) -> io::Result<Self> {
-        Ok(Self(BufWriter::with_capacity(BUFFER_BYTES, tempfile::tempfile_in(folder)?)))
+        let file = BufWriter::with_capacity(BUFFER_BYTES, tempfile::tempfile_in(folder)?);
+        Ok(Self { file, pairs: 0 })
     }
 
     fn write(&mut self, record: Record<'_>) -> io::Result<()> {
         let too_long = |_| io::Error::from(io::ErrorKind::InvalidInput);
         let key_len = u32::try_from(record.key.len()).map_err(too_long)?;
         let value_len = u32::try_from(record.value.len()).map_err(too_long)?;
-        self.0.write_all(&record.line.to_le_bytes())?;
-        self.0.write_all(&key_len.to_le_bytes())?;
-        self.0.write_all(&value_len.to_le_bytes())?;
-        self.0.write_all(record.key)?;
-        self.0.write_all(record.value)
+        self.pairs += 1;
+        self.file.write_all(&record.line.to_le_bytes())?;
+        self.file.write_all(&key_len.to_le_bytes())?;
+        self.file.write_all(&value_len.to_le_bytes())?;
+        self.file.write_all(record.key)?;
+        self.file.write_all(record.value)
     }
 
-    fn finish(self) -> io::Result<File> {
-        let mut file = self.0.into_inner().map_err(io::IntoInnerError::into_error)?;
+    fn finish(self) -> io::Result<Run> {
+        let mut file = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
         file.rewind()?;
-        Ok(file)
+        Ok(Run { file, pairs: self.pairs })
     }
 }
 
@@ -188,6 +199,8 @@ struct Head {
     value: Vec<u8>,
     line: u64,
     rest: BufReader<File>,
+    /// Pairs in the rest.
+    left: u64,
 }
 
 impl Head {
@@ -197,12 +210,10 @@ impl Head {
 
     /// Reads the next pair; false at the end of the run.
     fn advance(&mut self) -> io::Result<bool> {
-        let mut line = [0; 8];
-        match self.rest.read(&mut line[..1])? {
-            0 => return Ok(false),
-            _ => self.rest.read_exact(&mut line[1..])?,
-        }
-        let (mut key_len, mut value_len) = ([0; 4], [0; 4]);
+        let Some(left) = self.left.checked_sub(1) else { return Ok(false) };
+        self.left = left;
+        let (mut line, mut key_len, mut value_len) = ([0; 8], [0; 4], [0; 4]);
+        self.rest.read_exact(&mut line)?;
         self.rest.read_exact(&mut key_len)?;
         self.rest.read_exact(&mut value_len)?;
         self.line = u64::from_le_bytes(line);
@@ -241,11 +252,11 @@ struct Merge {
 }
 
 impl Merge {
-    fn new(runs: Vec<File>) -> io::Result<Self> {
+    fn new(runs: Vec<Run>) -> io::Result<Self> {
         let mut heads = BinaryHeap::with_capacity(runs.len());
-        for run in runs {
-            let rest = BufReader::with_capacity(BUFFER_BYTES, run);
-            let mut head = Head { key: Vec::new(), value: Vec::new(), line: 0, rest };
+        for Run { file, pairs } in runs {
+            let rest = BufReader::with_capacity(BUFFER_BYTES, file);
+            let mut head = Head { key: Vec::new(), value: Vec::new(), line: 0, rest, left: pairs };
             if head.advance()? {
                 heads.push(Reverse(head));
             }
