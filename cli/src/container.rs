@@ -121,15 +121,20 @@ pub(crate) fn check_output(
     secret: &KeyFileArgs,
 ) -> Result<(), Failure> {
     refuse_dash(path)?;
-    if let Some(output) = FileId::of_path(path) {
-        let is_output = |id: Option<FileId>| id.is_some_and(|id| id == output);
-        let overwritten =
-            |what| Err(Failure::input(path.display(), format_args!("is {what}, and would be overwritten")));
-        if inputs.into_iter().any(|input| is_output(input.file_id())) {
-            return overwritten("the input");
+    // What can't be told apart is not written over.
+    let id_of = |path: &Path| FileId::of_path(path).map_err(|error| Failure::file(path, &error));
+    if let Some(output) = id_of(path)? {
+        let refuse_to_overwrite = |what, id: Option<FileId>| match id {
+            Some(id) if id == output => {
+                Err(Failure::input(path.display(), format_args!("is {what}, and would be overwritten")))
+            }
+            _ => Ok(()),
+        };
+        for input in inputs {
+            refuse_to_overwrite("the input", input.file_id()?)?;
         }
-        if is_output(secret.path().and_then(FileId::of_path)) {
-            return overwritten("the file of the secret key");
+        if let Some(secret) = secret.path() {
+            refuse_to_overwrite("the file of the secret key", id_of(secret)?)?;
         }
     }
     match path.metadata() {

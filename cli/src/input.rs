@@ -78,11 +78,12 @@ impl Source {
     }
 
     /// The regular file that is read, if it is one.
-    pub(crate) fn file_id(&self) -> Option<FileId> {
+    pub(crate) fn file_id(&self) -> Result<Option<FileId>, Failure> {
         match self {
             Self::Stdin => FileId::of_stdin(),
             Self::File(path) => FileId::of_path(path),
         }
+        .map_err(|error| Failure::input(self, crate::exit::io_text(&error)))
     }
 
     /// Opens it for one pass. `label` goes beside the progress bar.
