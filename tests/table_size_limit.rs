@@ -1,17 +1,15 @@
-//! A disk that fills up, or a limit on the size of files, at any point of the writing: the old file stays, and
-//! nothing else is left.
+//! A limit on the size of files, reached at any point of the writing: the old file stays, and nothing else is left.
+//! The kernel writes what still fits and refuses the rest, as it does on a disk that fills up.
 
 #![cfg(target_os = "linux")]
 
 mod table_common;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use bloomline::error::TableError;
-use bloomline::sizing::BlockedParams;
-use bloomline::table::write_filter_file;
-use bloomline::{BlockedFilter, TableOptions, TableWriter};
+use bloomline::{TableOptions, TableWriter};
 use table_common::{child, names_in, open, scratch};
 
 const OLD: (&[u8], &[u8]) = (b"old", b"entry");
@@ -49,53 +47,7 @@ fn attempt(folder: &Path, path: &Path, write: impl FnOnce() -> Result<(), TableE
     written.is_ok()
 }
 
-/// A mounted tmpfs of one MiB.
-struct SmallDisk(PathBuf);
-
-impl SmallDisk {
-    fn mount(folder: &Path) -> Option<Self> {
-        let mut command = Command::new("mount");
-        command.args(["-t", "tmpfs", "-o", "size=1m", "tmpfs"]).arg(folder);
-        let mounted = command.output().is_ok_and(|output| output.status.success());
-        mounted.then(|| Self(folder.to_owned()))
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
-    }
-}
-
-#[test]
-fn a_full_disk() {
-    let mount_point = tempfile::tempdir().unwrap();
-    let Some(disk) = SmallDisk::mount(mount_point.path()) else {
-        println!("skipped: mounting a small tmpfs is not permitted here");
-        return;
-    };
-    let (folder, filler) = (disk.0.join("folder"), disk.0.join("filler"));
-    std::fs::create_dir(&folder).unwrap();
-    let path = folder.join("a.table");
-    let (mut failed, mut succeeded) = (0, 0);
-    // From no room at all to room enough, a page more each time.
-    for free_pages in (0..110).step_by(3) {
-        std::fs::write(&filler, vec![0; (240 - free_pages) * 4096]).unwrap();
-        if attempt(&folder, &path, || write_new(&path)) {
-            succeeded += 1;
-        } else {
-            failed += 1;
-        }
-    }
-    assert!(failed > 10 && succeeded > 3, "{failed} failed, {succeeded} succeeded");
-
-    // A filter larger than the disk.
-    let mut filter = BlockedFilter::new(BlockedParams::explicit(1 << 24, 6).unwrap()).unwrap();
-    filter.add(b"key");
-    assert!(!attempt(&folder, &path, || write_filter_file(&path, &filter).map(drop)));
-}
-
-/// The same without a mount: the shell sets the limit on the size of files for a child.
+/// The shell sets the limit for a child.
 #[test]
 fn a_limit_on_the_size_of_files() {
     if let Some(path) = child::path() {
