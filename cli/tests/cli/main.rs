@@ -10,6 +10,8 @@ mod completions;
 mod demo;
 mod empty_keys;
 mod every_bit;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod faults;
 mod help;
 mod inspect;
 mod interrupt;

@@ -85,7 +85,7 @@ pub(crate) fn program() -> &'static Path {
 }
 
 /// How a run went.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Run {
     /// `None` for a process that a signal ended.
     pub(crate) code: Option<i32>,
