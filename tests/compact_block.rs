@@ -108,8 +108,8 @@ fn an_owned_copy_answers_and_takes_no_keys() {
     assert!(matches!(bloomline::Merger::new().add(&other), Err(MergeError::Static)));
 }
 
-/// Every value of the header's fields and every directory that disagrees with the lines is refused, or leaves
-/// the answers of an accepted block without a panic.
+/// What is refused of a header and a directory, by its error; `tests/damaged_fields.rs` tries every value of every
+/// field.
 #[test]
 fn blocks_whose_numbers_lie() {
     let block = build(compact(), 5_000);
@@ -119,19 +119,8 @@ fn blocks_whose_numbers_lie() {
         let error = refused(edited(&block, 6, &[bits]));
         assert!(matches!(error, Some(FormatError::Parameters { .. })), "{bits}: {error:?}");
     }
-    let bits = (block.len() as u64 - 48) * 8;
-    for wrong in [bits - 512, bits + 512, bits - 1, 512, u64::MAX, 0] {
-        assert!(refused(edited(&block, 8, &wrong.to_le_bytes())).is_some(), "{wrong}");
-    }
-    // The last line holds the directory. Whatever it says, opening ends in an error or in a filter.
+    // The last line holds the directory.
     let last = block.len() - 64;
-    for (byte, value) in (0..64).flat_map(|byte| [0x00, 0xFF, 0x55].map(|value| (byte, value))) {
-        let damaged = edited(&block, last + byte, &[value]);
-        if let Ok(reader) = FilterReader::open(&damaged, &hashers) {
-            let answers = (0..5_000).filter(|&i| reader.might_contain(&key(i))).count();
-            assert!(answers <= 5_000);
-        }
-    }
     let mut zeroed = block.clone();
     zeroed[last..].fill(0);
     let error = refused(edited(&zeroed, 0, &[]));

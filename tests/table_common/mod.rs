@@ -3,6 +3,7 @@
 
 pub(crate) mod by_hand;
 pub(crate) mod child;
+pub(crate) mod fields;
 pub(crate) mod golden;
 pub(crate) mod surgery;
 

@@ -67,9 +67,44 @@ pub(crate) fn mend(bytes: &mut [u8], map: &Map) {
         write_crc(bytes, block.start..block.end - 4);
     }
     if let Some(filter) = &map.filter {
-        let crc = crc32(&bytes[filter.start + 48..filter.end]);
-        bytes[filter.start + 40..filter.start + 44].copy_from_slice(&crc.to_le_bytes());
-        write_crc(bytes, filter.start..filter.start + 44);
+        mend_filter(&mut bytes[filter.clone()], &[]);
     }
     write_crc(bytes, map.footer..map.footer + 52);
+}
+
+/// Where the lines of each layer lie in the block of a scalable filter that is whole; nothing for other kinds.
+pub(crate) fn layers(block: &[u8]) -> Vec<Range<usize>> {
+    const SCALABLE: u8 = 4;
+    if block[5] != SCALABLE {
+        return Vec::new();
+    }
+    let count = usize::from(block[6]);
+    let mut start = 48 + (64 + 48 * count).next_multiple_of(64);
+    let header = |layer| 48 + 64 + 48 * layer;
+    (0..count)
+        .map(|layer| {
+            let lines = usize_at(block, header(layer) + 8).div_ceil(512);
+            let range = start..start + 64 * lines;
+            start = range.end;
+            range
+        })
+        .collect()
+}
+
+/// Mends every checksum of a filter block whose [`layers`] lay there before it was edited, from the inside out.
+pub(crate) fn mend_filter(block: &mut [u8], layers: &[Range<usize>]) {
+    for (layer, lines) in layers.iter().enumerate() {
+        let crc = crc32(&block[lines.clone()]);
+        let header = 48 + 64 + 48 * layer;
+        block[header + 40..header + 44].copy_from_slice(&crc.to_le_bytes());
+        write_crc(block, header..header + 44);
+    }
+    if let Some(first) = layers.first() {
+        let directory = &block[48..first.start];
+        let crc = crc32(&[&directory[..60], &directory[64..]].concat());
+        block[48 + 60..48 + 64].copy_from_slice(&crc.to_le_bytes());
+    }
+    let crc = crc32(&block[48..]);
+    block[40..44].copy_from_slice(&crc.to_le_bytes());
+    write_crc(block, 0..44);
 }
