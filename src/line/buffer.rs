@@ -36,7 +36,8 @@ enum Owner {
 
 // SAFETY: the buffer owns its memory alone, as a `Box<[u8]>` would; shared access only reads.
 unsafe impl Send for LineBuf {}
-// SAFETY: as above: `&LineBuf` gives out `&[LineBytes]` only.
+// SAFETY: as above: `&LineBuf` gives out `&[LineBytes]` only, and `AtomicLines`, which owns its buffer alone, gives out
+// atomics only.
 unsafe impl Sync for LineBuf {}
 
 impl LineBuf {

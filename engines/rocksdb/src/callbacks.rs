@@ -82,7 +82,7 @@ unsafe extern "C" fn policy_release(policy: *const c_void) {
 }
 
 unsafe extern "C" fn policy_choose(policy: *const c_void, context: *const RawContext, out: *mut RawChoice) {
-    // SAFETY: the shim's Policy holds the reference; context and out are locals of the calling function.
+    // SAFETY: the shim's Policy holds the reference; context and out are locals of the calling function, initialised.
     let (shared, context, out) = unsafe { (shared(policy), &*context, &mut *out) };
     let none = || RawChoice { kind: choice::NO_FILTER, bits_per_key: 0.0, builder: std::ptr::null_mut() };
     *out = guard(none(), || {
@@ -225,8 +225,8 @@ unsafe extern "C" fn reader_open(
     len: usize,
     out: *mut RawReader,
 ) -> u32 {
-    // SAFETY: the shim's Policy holds the reference, out is a local of the calling function, and RocksDB keeps a
-    // block as long as its reader (ParsedFullFilterBlock owns both).
+    // SAFETY: the shim's Policy holds the reference, out is an initialised local of the calling function, and RocksDB
+    // keeps a block as long as its reader (ParsedFullFilterBlock owns both).
     let (shared, block, out) = unsafe { (shared(policy), slice::<u8>(block, len), &mut *out) };
     let meter = &shared.meter;
     let kind = guard(open::MAY_MATCH, || {
