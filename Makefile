@@ -10,10 +10,11 @@ ENGINE = env="$$(engines/rocksdb/ci/libclang.sh)" && eval "$$env" && CARGO_TARGE
 ROCKSDB = --release --locked -p bloomline-rocksdb
 # The command with its feature for RocksDB's files.
 SST = --release --locked -p bloomline-cli --features rocksdb
+HOST = $$(rustc -vV | sed -n 's/^host: //p')
 SIDE_BY_SIDE = --profile side-by-side --locked -p bloomline-side-by-side
 
 .PHONY: help demo test test-core test-rocksdb stress soak loom lint lint-core lint-rocksdb bench bench-side-by-side \
-	bench-rocksdb asan
+	bench-rocksdb asan asan-core asan-rocksdb miri deny
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
@@ -40,9 +41,24 @@ soak: ## a quarter of an hour of random work on RocksDB against a model, or BLOO
 loom: ## models of the concurrent filters, every order of their steps tried
 	RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom cargo test --release --locked --test loom
 
-asan: ## the tests of the RocksDB plugin under the address sanitizer; needs nightly Rust
+asan: asan-core asan-rocksdb ## every test under the address sanitizer; needs nightly Rust
+
+# One test is about the signal that the sanitizer would catch.
+asan-core:
+	RUSTFLAGS=-Zsanitizer=address ASAN_OPTIONS=handle_sigbus=0 CARGO_TARGET_DIR=target/asan \
+	cargo +nightly test --locked --target $(HOST) $(CORE) --tests
+
+asan-rocksdb:
 	$(ENGINE) cargo build $(ROCKSDB)
 	$(ENGINE) engines/rocksdb/ci/asan.sh
+
+# Locks of parking_lot keep pointers in numbers.
+miri: ## every kernel, buffer and thread on a handful of keys, each access watched; needs nightly Rust with Miri
+	RUSTFLAGS="-Ctarget-feature=+avx2,+bmi1,+bmi2,+popcnt" MIRIFLAGS=-Zmiri-permissive-provenance \
+	CARGO_TARGET_DIR=target/miri cargo +nightly miri test --locked --test small_tour
+
+deny: ## licences, duplicates and sources of all dependencies; needs cargo-deny
+	cargo deny --locked check licenses bans sources
 
 lint: lint-core lint-rocksdb ## formatting, clippy and documentation, warnings denied
 

@@ -46,6 +46,8 @@ pub(super) fn trace(folder: &Path, args: &str, fault: Option<(usize, Fault)>) ->
         .arg(program())
         .args(args.split_whitespace())
         .current_dir(folder)
+        // Built with the address sanitizer, a program can't look for leaks while it is traced.
+        .env("ASAN_OPTIONS", "detect_leaks=0")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
