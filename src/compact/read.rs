@@ -22,6 +22,9 @@ use crate::sizing::compact::{MAX_R, MIN_R, slots, tail_slots, tau_bits};
 /// Keys whose lines are on their way at one time.
 const BATCH: usize = 32;
 
+/// Keys whose lines are asked for at one time.
+const TURN: usize = 8;
+
 /// How the lines of a body are used: what its directory says, checked against the number of lines.
 #[derive(Clone, Debug)]
 pub struct CompactLayout {
@@ -175,8 +178,9 @@ impl CompactView<'_> {
             return;
         }
         // Lines come while the batch before theirs is tested, and those of the second layer while the batch after
-        // is. Asking and testing are loops apart: one that did both would have more in hand than there are
-        // registers.
+        // is. Asking and testing take turns at a few keys each: all lines of a batch at once overflow what a core
+        // can have on its way, and it then waits with nothing on its way; turn by turn for single keys, there is
+        // more in hand than there are registers.
         let (mut places, mut next_places) = (&mut [Place::new(0, 1); BATCH], &mut [Place::new(0, 1); BATCH]);
         let (mut bumped, mut bumped_before) = (&mut [(0, 0); BATCH], &mut [(0, 0); BATCH]);
         let mut before: (&mut [bool], usize) = (&mut [], 0);
@@ -184,8 +188,14 @@ impl CompactView<'_> {
         self.fetch_first(batches.peek().copied().unwrap_or_default(), places);
         for answers in answers.chunks_mut(BATCH) {
             let batch = batches.next().unwrap_or_default();
-            self.fetch_first(batches.peek().copied().unwrap_or_default(), next_places);
-            let bumps = self.test_first::<R>(batch, places, answers, bumped);
+            let mut next = batches.peek().copied().unwrap_or_default().chunks(TURN);
+            let places_of_turns = places.chunks(TURN).zip(next_places.chunks_mut(TURN));
+            let turns = batch.chunks(TURN).zip(answers.chunks_mut(TURN)).zip(places_of_turns).enumerate();
+            let mut bumps = 0;
+            for (turn, ((hashes, answers), (places, next_places))) in turns {
+                self.fetch_first(next.next().unwrap_or_default(), next_places);
+                bumps = self.test_first::<R>(hashes, places, answers, bumped, bumps, TURN * turn);
+            }
             self.fetch_second(&mut bumped[..bumps]);
             answer_bumped(before.0, &bumped_before[..before.1], &deeper);
             before = (answers, bumps);
@@ -197,29 +207,31 @@ impl CompactView<'_> {
 
     /// Places keys in the first layer and asks for their lines.
     #[inline(always)]
-    fn fetch_first(&self, hashes: &[KeyHash], places: &mut [Place; BATCH]) {
+    fn fetch_first(&self, hashes: &[KeyHash], places: &mut [Place]) {
         for (hash, place) in hashes.iter().zip(places) {
             *place = Place::new(hash.get(), self.first.len());
             prefetch(self.first, place.line);
         }
     }
 
-    /// Tests keys in the first layer. Lists those that were bumped, each by its place in the batch, and returns how
-    /// many they are; their answers are to be overwritten.
+    /// Tests keys in the first layer, which are those of the batch from `start` on. Adds those that were bumped to
+    /// the first `bumps` of the list, each by its number in the batch, and returns how many it has then; their
+    /// answers are to be overwritten.
     #[inline(always)]
     fn test_first<const R: usize>(
         &self,
         hashes: &[KeyHash],
-        places: &[Place; BATCH],
+        places: &[Place],
         answers: &mut [bool],
         bumped: &mut [(usize, u64); BATCH],
+        mut bumps: usize,
+        start: usize,
     ) -> usize {
-        let mut bumps = 0;
         for (i, ((hash, &place), answer)) in hashes.iter().zip(places).zip(answers).enumerate() {
             let Some(line) = self.first.get(place.line) else { continue };
             // Whether a key was bumped is the one thing that no branch predictor can know: written at every step
             // and kept where it was, without a branch.
-            bumped[bumps % BATCH] = (i, hash.get());
+            bumped[bumps % BATCH] = (start + i, hash.get());
             bumps += usize::from(place.rank::<R>() < tau::<R>(line));
             *answer = holds::<R>(line, coefficients::<R>(hash.get()), place);
         }
