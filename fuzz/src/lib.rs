@@ -10,6 +10,7 @@ pub mod block;
 pub mod cli;
 pub mod container;
 pub mod edit;
+pub mod judge;
 pub mod memory;
 pub mod mend;
 pub mod model;

@@ -1,7 +1,7 @@
 //! What a filter block says of a hash, bit by bit from DESIGN.md and through no code of the library's: the model
 //! that every reader is held against. For blocks that were accepted; it trusts their bytes.
 
-mod compact;
+pub(crate) mod compact;
 
 use crate::mend::{self, HEADER, u64_at};
 
@@ -35,7 +35,7 @@ fn bloom(kind: u8, probes: u8, bits: u64, lines: &[u8], hash: u64) -> bool {
 }
 
 /// Bit `bit` of lines.
-fn bit_of(lines: &[u8], bit: u64) -> bool {
+pub(crate) fn bit_of(lines: &[u8], bit: u64) -> bool {
     let byte = usize::try_from(bit / 8).expect("a bit that is there");
     lines[byte] >> (bit % 8) & 1 == 1
 }

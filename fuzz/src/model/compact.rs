@@ -1,5 +1,7 @@
 //! The line ribbon, as DESIGN.md defines it.
 
+use std::ops::Range;
+
 use super::bit_of;
 
 /// The first 64 fractional bits of the square roots of 3, 5, 7 and 11.
@@ -22,29 +24,77 @@ fn fold(a: u64, b: u64) -> u64 {
     (product >> 64) as u64 ^ product as u64
 }
 
+/// Slots of a line, and bits of its threshold.
+fn shape(r: u64) -> (u64, u64) {
+    let slots = 507 / r;
+    (slots, 8.min(512 - r * slots))
+}
+
+/// The directory in the tail: bit i is column i mod r of slot S − 1 − ⌊i / r⌋.
+struct Directory<'a> {
+    tail: &'a [u8],
+    r: u64,
+}
+
+impl Directory<'_> {
+    fn bits(&self, range: Range<u64>) -> u64 {
+        let (slots, _) = shape(self.r);
+        let bit = |i: u64| u64::from(bit_of(self.tail, i % self.r * slots + slots - 1 - i / self.r));
+        range.rev().fold(0, |number, i| number << 1 | bit(i))
+    }
+
+    /// The codes of the sizes of the layers that are neither the first nor the tail.
+    fn codes(&self) -> Vec<u64> {
+        (0..self.layers().saturating_sub(2)).map(|i| self.bits(4 + 16 * i..20 + 16 * i)).collect()
+    }
+
+    fn layers(&self) -> u64 {
+        self.bits(0..4) + 1
+    }
+
+    /// Bits that are used, and those of whole slots.
+    fn length(&self) -> (u64, u64) {
+        let bits = 4 + 16 * self.codes().len() as u64;
+        (bits, bits.next_multiple_of(self.r))
+    }
+}
+
+/// The number of lines that a code says.
+fn size(code: u64) -> u64 {
+    (code & 0x7FF) << (code >> 11)
+}
+
+/// Whether DESIGN.md allows a body of `r` fingerprint bits.
+pub(crate) fn sound(body: &[u8], r: u64) -> bool {
+    let lines: Vec<&[u8]> = body.chunks(64).collect();
+    let (slots, threshold_bits) = shape(r);
+    let directory = Directory { tail: lines[lines.len() - 1], r };
+    let codes = directory.codes();
+    let shortest = |&code: &u64| size(code) > 0 && (code >> 11 == 0 || code & 0x400 != 0);
+    // Layer 0 has at least one line, and the tail has one.
+    let needed = codes.iter().fold(2_u64, |sum, &code| sum.saturating_add(size(code)));
+    let layers_fit = match directory.layers() {
+        1 => lines.len() == 1,
+        _ => codes.iter().all(shortest) && needed <= lines.len() as u64,
+    };
+    let (used, whole) = directory.length();
+    let spare = r * slots..512 - threshold_bits;
+    layers_fit
+        && directory.bits(used..whole) == 0
+        && lines.iter().all(|line| spare.clone().all(|bit| !bit_of(line, bit)))
+}
+
 /// Whether a body of `r` fingerprint bits says "maybe" to a hash.
 pub(super) fn might_contain(body: &[u8], r: u64, hash: u64) -> bool {
     let lines: Vec<&[u8]> = body.chunks(64).collect();
-    let slots = 507 / r;
-    let threshold_bits = 8.min(512 - r * slots);
-    let tail = lines[lines.len() - 1];
-
-    // Directory bit i is column i mod r of slot S − 1 − ⌊i / r⌋ of the tail.
-    let directory = |range: std::ops::Range<u64>| {
-        let bit = |i: u64| u64::from(bit_of(tail, i % r * slots + slots - 1 - i / r));
-        range.rev().fold(0, |number, i| number << 1 | bit(i))
-    };
-    let count = directory(0..4) + 1;
-    let between: Vec<u64> = (0..count.saturating_sub(2))
-        .map(|i| directory(4 + 16 * i..20 + 16 * i))
-        .map(|code| (code & 0x7FF) << (code >> 11))
-        .collect();
-    let mut sizes = between.clone();
-    if count > 1 {
-        sizes.insert(0, lines.len() as u64 - 1 - between.iter().sum::<u64>());
+    let (slots, threshold_bits) = shape(r);
+    let directory = Directory { tail: lines[lines.len() - 1], r };
+    let mut sizes: Vec<u64> = directory.codes().into_iter().map(size).collect();
+    if directory.layers() > 1 {
+        sizes.insert(0, lines.len() as u64 - 1 - sizes.iter().sum::<u64>());
     }
     sizes.push(1);
-    let tail_slots = slots - (4 + 16 * between.len() as u64).div_ceil(r);
+    let tail_slots = slots - directory.length().1 / r;
 
     let (mut y, mut start) = (hash, 0);
     for (layer, &size) in sizes.iter().enumerate() {
