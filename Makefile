@@ -13,7 +13,7 @@ SST = --release --locked -p bloomline-cli --features rocksdb
 HOST = $$(rustc -vV | sed -n 's/^host: //p')
 SIDE_BY_SIDE = --profile side-by-side --locked -p bloomline-side-by-side
 
-.PHONY: help demo test test-core test-rocksdb stress soak loom lint lint-core lint-rocksdb bench bench-side-by-side \
+.PHONY: help demo test test-core test-rocksdb stress soak scale loom lint lint-core lint-rocksdb bench bench-side-by-side \
 	bench-rocksdb asan asan-core asan-rocksdb miri deny
 
 help: ## list the targets
@@ -37,6 +37,9 @@ stress: ## 60 million adds from more threads than cores
 
 soak: ## a quarter of an hour of random work on RocksDB against a model, or BLOOMLINE_SOAK_SECONDS of it
 	$(ENGINE) cargo run $(ROCKSDB) --example soak
+
+scale: ## filters past 2^32 bits and 4 GiB, a table past 2^32 bytes; takes 12 GiB of memory, 6 of disk
+	cargo test --release --locked --test scale -- --ignored --nocapture --test-threads=1
 
 loom: ## models of the concurrent filters, every order of their steps tried
 	RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom cargo test --release --locked --test loom
