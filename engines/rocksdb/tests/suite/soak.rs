@@ -15,6 +15,11 @@ fn ten_seconds_without_a_wrong_answer() {
     let settings = Settings { seconds: 10, seed: 0x50A4, threads: 4 };
     let mut soak = Soak::new(settings, folder.path());
     soak.run(|line| println!("{line}")).unwrap();
+    // On a slow machine, or under a sanitizer, ten seconds are a round. Damage is dealt at random in each of the first
+    // seven, and looked for in the next.
+    while soak.summary.damaged_rounds == 0 && soak.summary.rounds < 8 {
+        soak.round().unwrap();
+    }
     println!("{}", soak.summary);
     assert!(soak.summary.work.compared > 10_000);
     assert!(soak.summary.filters_built > 0 && soak.summary.negatives > 0);
