@@ -13,6 +13,8 @@ use bloomline::format::crc32;
 pub enum Mend {
     /// Nothing: damage.
     Nothing,
+    /// The checksums of headers, footer and directory, not those of what they lead to.
+    Headers,
     /// Every checksum.
     Checksums,
     /// The sums and lengths that follow from the rest, and every checksum.
@@ -58,8 +60,10 @@ pub fn block(bytes: &mut [u8], mend: Mend) {
     if scalable {
         container(bytes, mend);
     }
-    let crc = crc32(&bytes[HEADER..]).to_le_bytes();
-    put(bytes, 40, &crc);
+    if mend != Mend::Headers {
+        let crc = crc32(&bytes[HEADER..]).to_le_bytes();
+        put(bytes, 40, &crc);
+    }
     seal(bytes, 0..44);
 }
 
@@ -74,7 +78,9 @@ fn container(bytes: &mut [u8], mend: Mend) {
         keys = keys.saturating_add(u64_at(bytes, header + 16).unwrap_or(0));
         let lines = usize::try_from(bits.div_ceil(512).saturating_mul(64)).unwrap_or(usize::MAX);
         let end = at.saturating_add(lines);
-        if let Some(lines) = bytes.get(at..end) {
+        if let Some(lines) = bytes.get(at..end)
+            && mend != Mend::Headers
+        {
             let crc = crc32(lines).to_le_bytes();
             put(bytes, header + 40, &crc);
         }
@@ -190,7 +196,7 @@ pub fn table(file: &mut [u8], mend: Mend) {
     let sections = sections(file);
     seal(file, 0..12);
     let sealed = sections.blocks.iter().chain(&sections.index).chain(&sections.properties);
-    for block in sealed {
+    for block in sealed.filter(|_| mend != Mend::Headers) {
         if let Some(end) = block.end.checked_sub(4) {
             seal(file, block.start..end);
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fmt::Debug;
 use std::fs;
-use std::io::Write;
+use std::io::{Seek, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -38,15 +38,10 @@ impl Folder {
         let before = contents(self.0.path());
         let mut command = Command::new(&program);
         command.args(arguments).current_dir(self.0.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.stdin(if piped { Stdio::piped() } else { file_of(stdin).into() });
-        let mut child = command.spawn().unwrap_or_else(|error| {
+        command.stdin(if piped { pipe_of(stdin) } else { file_of(stdin) });
+        let output = command.output().unwrap_or_else(|error| {
             panic!("{}: {error}: build it first, or name it in BLOOMLINE_COMMAND", program.display())
         });
-        if let Some(mut pipe) = child.stdin.take() {
-            // A program that fails early doesn't read all of it; a pipe holds more than inputs are long.
-            let _ = pipe.write_all(stdin);
-        }
-        let output = child.wait_with_output().expect("a child that was started");
         let run = Run {
             code: output.status.code().unwrap_or_else(|| panic!("{arguments:?}: {}", output.status)),
             stdout: output.stdout,
@@ -91,12 +86,21 @@ impl Run {
     }
 }
 
-/// A file without a name that holds these bytes and is read from its beginning.
-fn file_of(bytes: &[u8]) -> fs::File {
-    use std::io::Seek;
+/// A pipe that is full already, for a program that ends without reading it would have whoever writes ended by a
+/// signal.
+fn pipe_of(bytes: &[u8]) -> Stdio {
+    const PIPE_BYTES: usize = 64 << 10;
+    assert!(bytes.len() <= PIPE_BYTES, "a pipe holds less than {} bytes", bytes.len());
+    let (reader, mut writer) = std::io::pipe().expect("a pipe");
+    writer.write_all(bytes).expect("room");
+    reader.into()
+}
+
+/// A file without a name that is read from its beginning.
+fn file_of(bytes: &[u8]) -> Stdio {
     let mut file = tempfile::tempfile().expect("room");
     file.write_all(bytes).and_then(|()| file.rewind()).expect("room");
-    file
+    file.into()
 }
 
 /// The files of a folder, and in it the folders, as empty files.
