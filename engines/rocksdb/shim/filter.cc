@@ -25,6 +25,9 @@ inline uint64_t LookupHash(const Slice& key) {
   return XXPH3_64bits(key.data(), key.size());
 }
 
+// The longest key that LookupHash hashes without a call.
+constexpr size_t kLongKey = 128;
+
 // Six zero bytes: "no probes", which every reader takes as "may match".
 Slice FinishMayMatch(std::unique_ptr<const char[]>* buf) {
   constexpr size_t kLength = 6;
@@ -177,8 +180,17 @@ double BitsBuilder::EstimatedFpRate(size_t num_entries, size_t bytes) {
 
 // ---- BitsReader ----
 
+// Up to 128 bytes the hash is straight code. Longer keys call out, which alone
+// would make every lookup save registers for it: they go a way of their own.
 bool BitsReader::MayMatch(const Slice& key) {
+  if (key.size() > kLongKey) {
+    return LongMayMatch(key);
+  }
   return HashMayMatch(LookupHash(key));
+}
+
+bool BitsReader::LongMayMatch(const Slice& key) {
+  return HashMayMatch(GetSliceHash64(key));
 }
 
 // RocksDB sets only may_match[0] beforehand, so every element is written here.

@@ -135,6 +135,8 @@ class BitsReader final : public rocksdb::BuiltinFilterBitsReader {
   }
 
  private:
+  bool LongMayMatch(const rocksdb::Slice& key);
+
   const bl_reader reader_;
 };
 

@@ -4,6 +4,7 @@
 //! `FastLocalBloom` is Bloomline's own (see [`bloomline::probe`]), so all that is particular to RocksDB is how it
 //! rounds: thousandths of a bit per key, whole lines, and at most 2³² − 64 bytes.
 
+use std::hint::assert_unchecked;
 use std::ops::RangeInclusive;
 
 use bloomline::hash::KeyHash;
@@ -103,6 +104,31 @@ impl Filter for Kernel {
 
     fn might_contain_batch(&self, lines: &[LineBytes], hashes: &[KeyHash], out: &mut [bool]) {
         self.params.might_contain_batch(self.backend, lines, hashes, out);
+    }
+}
+
+/// A [`Kernel`] of up to eight probes on a processor with AVX2, which every filter of up to 14 bits per key is where it
+/// matters: its lookup is straight code, so that it saves no registers for the ways that it can't go.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OneVector(Kernel);
+
+impl OneVector {
+    pub(crate) fn new(kernel: Kernel) -> Option<Self> {
+        (kernel.params.probes() <= 8 && kernel.backend != Backend::scalar()).then_some(Self(kernel))
+    }
+}
+
+impl Filter for OneVector {
+    #[inline(always)]
+    fn might_contain(&self, lines: &[LineBytes], hash: KeyHash) -> bool {
+        let Self(kernel) = self;
+        // SAFETY: `new` has seen both, and neither changes.
+        unsafe { assert_unchecked(kernel.params.probes() <= 8 && kernel.backend != Backend::scalar()) };
+        kernel.might_contain(lines, hash)
+    }
+
+    fn might_contain_batch(&self, lines: &[LineBytes], hashes: &[KeyHash], out: &mut [bool]) {
+        self.0.might_contain_batch(lines, hashes, out);
     }
 }
 

@@ -13,7 +13,7 @@ use bloomline::hash::KeyHash;
 use bloomline::line::LineBytes;
 
 use crate::block::{self, Kind};
-use crate::blocked::{BATCH, Kernel};
+use crate::blocked::{BATCH, Kernel, OneVector};
 use crate::builder::{Builder, Format};
 use crate::compact::{self, Layers};
 use crate::counters::Meter;
@@ -238,9 +238,10 @@ unsafe extern "C" fn reader_open(
             _ if faults::of(shared).stage == Some(Stage::Probe) => {
                 Some(raw(block::lines(block), Stage::Probe, meter))
             }
-            Kind::Blocked { lines, probes } => {
-                Kernel::new(lines, probes).map(|kernel| raw(block::lines(block), kernel, meter))
-            }
+            Kind::Blocked { lines, probes } => Kernel::new(lines, probes).map(|kernel| {
+                let lines = block::lines(block);
+                OneVector::new(kernel).map_or_else(|| raw(lines, kernel, meter), |one| raw(lines, one, meter))
+            }),
             Kind::Compact { fingerprint_bits, .. } => {
                 let lines = compact::lines(block);
                 Layers::read(lines, fingerprint_bits).map(|layers| raw(lines, layers, meter))
@@ -273,7 +274,7 @@ fn raw<F: Filter>(lines: &[LineBytes], filter: F, meter: &Arc<Meter>) -> RawRead
 unsafe extern "C" fn reader_probe<F: Filter>(state: *const c_void, hash: KeyHash) -> bool {
     // SAFETY: the shim's BitsReader owns the state that `raw` made with this function, and the block lives as long.
     let reader = unsafe { &*state.cast::<Reader<'_, F>>() };
-    guard(true, || reader.might_contain(hash))
+    reader.might_contain(hash)
 }
 
 unsafe extern "C" fn reader_probe_batch<F: Filter>(

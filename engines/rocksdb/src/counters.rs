@@ -14,6 +14,8 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
+use crate::callbacks::guard;
+
 /// Threads that have a slot of their own.
 const SLOTS: usize = 64;
 /// The slot of all the others.
@@ -88,13 +90,33 @@ impl Meter {
     /// Counts probes, and how many of them were negative.
     #[inline(always)]
     pub(crate) fn probed(&self, probes: u64, negatives: u64) {
-        if let Some(own) = self.slots[..SLOTS].get(SLOT.get()) {
-            // This thread alone writes here: nothing can come between a load and its store.
-            own.probes.store(own.probes.load(Relaxed) + probes, Relaxed);
-            own.negatives.store(own.negatives.load(Relaxed) + negatives, Relaxed);
-        } else {
+        if !self.probed_here(probes, negatives) {
             self.probed_elsewhere(probes, negatives);
         }
+    }
+
+    /// Counts one probe and returns its answer: the rare way of counting is then the last thing that a lookup does,
+    /// a jump for which the usual one has to keep nothing.
+    #[inline(always)]
+    pub(crate) fn answered(&self, maybe: bool) -> bool {
+        if self.probed_here(1, u64::from(!maybe)) { maybe } else { self.answered_elsewhere(maybe) }
+    }
+
+    /// Counts in the slot of this thread, if it has one.
+    #[inline(always)]
+    fn probed_here(&self, probes: u64, negatives: u64) -> bool {
+        let Some(own) = self.slots[..SLOTS].get(SLOT.get()) else { return false };
+        // This thread alone writes here: nothing can come between a load and its store.
+        own.probes.store(own.probes.load(Relaxed) + probes, Relaxed);
+        own.negatives.store(own.negatives.load(Relaxed) + negatives, Relaxed);
+        true
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn answered_elsewhere(&self, maybe: bool) -> bool {
+        guard((), || self.probed_elsewhere(1, u64::from(!maybe)));
+        maybe
     }
 
     /// The first count of a thread, and those of a thread without a slot of its own.

@@ -6,6 +6,7 @@ use bloomline::hash::KeyHash;
 use bloomline::line::LineBytes;
 
 use crate::blocked::BATCH;
+use crate::callbacks::guard;
 use crate::counters::Meter;
 
 /// How the lines of one kind of filter are asked.
@@ -33,11 +34,10 @@ impl<'block, F: Filter> Reader<'block, F> {
         Self { lines, filter, meter: Arc::clone(meter) }
     }
 
-    #[inline]
+    /// A panic of the filter is a "maybe".
+    #[inline(always)]
     pub(crate) fn might_contain(&self, hash: KeyHash) -> bool {
-        let maybe = self.filter.might_contain(self.lines, hash);
-        self.meter.probed(1, u64::from(!maybe));
-        maybe
+        self.meter.answered(guard(true, || self.filter.might_contain(self.lines, hash)))
     }
 
     /// Answers up to [`BATCH`] hashes.

@@ -76,13 +76,13 @@ impl Backend {
         }
     }
 
-    /// True when all `probes` bits of the hash are set in its line.
+    /// True when all `probes` bits of the hash are set in its line, and where there is no line at all.
     #[inline]
     pub(super) fn might_contain<L: ReadLine>(self, lines: &[L], hash: KeyHash, probes: u8) -> bool {
         match self.0 {
-            Isa::Scalar => {
-                scalar::might_contain(&lines[line_index(hash, lines.len())], probe_seed(hash), probes)
-            }
+            Isa::Scalar => lines
+                .get(line_index(hash, lines.len()))
+                .is_none_or(|line| scalar::might_contain(line, probe_seed(hash), probes)),
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2(proof) => proof.might_contain(lines, hash, probes),
         }
