@@ -240,7 +240,8 @@ unsafe extern "C" fn reader_open(
             }
             Kind::Blocked { lines, probes } => Kernel::new(lines, probes).map(|kernel| {
                 let lines = block::lines(block);
-                OneVector::new(kernel).map_or_else(|| raw(lines, kernel, meter), |one| raw(lines, one, meter))
+                OneVector::new(kernel)
+                    .map_or_else(|| raw(lines, kernel, meter), |one| raw_one_vector(lines, one, meter))
             }),
             Kind::Compact { fingerprint_bits, .. } => {
                 let lines = compact::lines(block);
@@ -275,6 +276,25 @@ unsafe extern "C" fn reader_probe<F: Filter>(state: *const c_void, hash: KeyHash
     // SAFETY: the shim's BitsReader owns the state that `raw` made with this function, and the block lives as long.
     let reader = unsafe { &*state.cast::<Reader<'_, F>>() };
     reader.might_contain(hash)
+}
+
+/// [`raw`] with a probe of its own.
+fn raw_one_vector(lines: &[LineBytes], filter: OneVector, meter: &Arc<Meter>) -> RawReader {
+    let reader = raw(lines, filter, meter);
+    #[cfg(target_arch = "x86_64")]
+    return RawReader { probe: Some(one_vector_probe), ..reader };
+    #[cfg(not(target_arch = "x86_64"))]
+    reader
+}
+
+/// [`reader_probe`] for the processors that have [`OneVector`]s, so that the kernel becomes part of it. Nothing in it
+/// panics, and a guard would not be compiled for them.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+unsafe extern "C" fn one_vector_probe(state: *const c_void, hash: KeyHash) -> bool {
+    // SAFETY: the shim's BitsReader owns the state that `raw` made for a `OneVector`, and the block lives as long.
+    let reader = unsafe { &*state.cast::<Reader<'_, OneVector>>() };
+    reader.might_contain_unguarded(hash)
 }
 
 unsafe extern "C" fn reader_probe_batch<F: Filter>(

@@ -40,6 +40,12 @@ impl<'block, F: Filter> Reader<'block, F> {
         self.meter.answered(guard(true, || self.filter.might_contain(self.lines, hash)))
     }
 
+    /// [`might_contain`](Self::might_contain) for a filter that never panics.
+    #[inline(always)]
+    pub(crate) fn might_contain_unguarded(&self, hash: KeyHash) -> bool {
+        self.meter.answered(self.filter.might_contain(self.lines, hash))
+    }
+
     /// Answers up to [`BATCH`] hashes.
     #[inline]
     pub(crate) fn might_contain_batch(&self, hashes: &[KeyHash]) -> [bool; BATCH] {
