@@ -81,6 +81,15 @@ impl Failure {
     }
 }
 
+/// Prints what is wrong with the arguments, and gives the exit code. Arguments are quoted there as they are, and may
+/// be names of files, which hold anything.
+pub(crate) fn report_usage(usage: &clap::Error) -> ExitCode {
+    for line in usage.render().to_string().lines() {
+        eprintln!("{}", printable(line));
+    }
+    ExitCode::from(2)
+}
+
 /// An operating system's error without the number that Rust puts after it.
 pub(crate) fn io_text(error: &io::Error) -> String {
     match error.kind() {

@@ -31,7 +31,7 @@ use exit::Failure;
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(usage) if usage.use_stderr() => usage.exit(),
+        Err(usage) if usage.use_stderr() => return exit::report_usage(&usage),
         // Help and version, which is output as any other.
         Err(help) => {
             return match help.print().and_then(|()| std::io::stdout().flush()) {

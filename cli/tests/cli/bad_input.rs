@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::Folder;
+use crate::support::{Folder, Run};
 
 #[test]
 fn keys_that_cannot_be_read() {
@@ -103,4 +103,20 @@ fn a_message_stays_one_line_whatever_the_name_of_the_file() {
     let message = String::from_utf8(output.stderr).unwrap();
     assert_eq!(message.lines().count(), 1, "{message:?}");
     assert!(!message.contains('\u{1b}') && message.starts_with("bloomline: two\\u{a}lines"), "{message:?}");
+}
+
+/// Messages about files and keys had all that is not printable escaped, but those about wrong usage came from the
+/// parser of arguments as they were. A shell's `*` makes arguments of the names of files: one of `-x` and an escape
+/// sequence could command the terminal of whoever ran `bloomline inspect *`.
+#[test]
+fn wrong_arguments_do_not_command_the_terminal() {
+    let folder = Folder::with_keys(&["apple"]);
+    for odd in ["\t", "-x\u{7}", "--\u{1b}]0;title\u{7}", "--fpp=\u{1b}[31m", "\u{202e}", "--kind=\r\u{8}"] {
+        let run = Run::of(folder.command(["build", "keys", "-o", "out", odd]).output().unwrap());
+        assert!(run.code == Some(2) && run.stdout.is_empty(), "{odd:?}: {run:?}");
+        assert!(run.stderr.starts_with("error: "), "{odd:?}: {run:?}");
+        let commands = |char: char| char.is_control() && char != '\n' || char == '\u{202e}';
+        assert!(!run.stderr.contains(commands), "{odd:?}: {run:?}");
+    }
+    assert_eq!(folder.names(), ["keys"]);
 }
