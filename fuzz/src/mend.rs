@@ -216,6 +216,10 @@ pub fn table_parts(file: &[u8]) -> Vec<Range<usize>> {
     for field in [0, 8, 16, 24, 32, 40, 48, 50, 52, 56, 64].windows(2) {
         parts.push(footer + field[0]..footer + field[1]);
     }
+    if let (Some(last), Some(filter)) = (sections.blocks.last(), &sections.filter) {
+        // The padding.
+        parts.push(last.end..filter.start);
+    }
     for block in sections.blocks {
         // Its beginning, where an entry is sure to be, and its end: restart points, their number, type, CRC.
         parts.extend([block.start..block.end.min(block.start + 8), block.end.saturating_sub(17)..block.end]);

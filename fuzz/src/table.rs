@@ -169,9 +169,11 @@ fn check(path: &Path, file: &[u8], hashers: &Hashers, hashes: &[KeyHash]) -> Opt
     mend::table(&mut mended, Mend::Checksums);
     assert!(mended == file, "a wrong checksum was accepted");
 
-    let filter = mend::sections(file).filter;
+    let mend::Sections { blocks, filter, .. } = mend::sections(file);
     assert_eq!(filter.is_some(), reader.filter().is_some());
     if let Some(filter) = filter {
+        let padding = &file[blocks.last().map_or(16, |last| last.end)..filter.start];
+        assert!(padding.len() < 64 && padding.iter().all(|&byte| byte == 0), "padding: {padding:?}");
         assert_eq!(filter.start % 64, 16, "lines of a filter lie across cache lines");
         assert!(answers::check(&file[filter], hashers, hashes), "a file's filter is refused");
     }

@@ -38,7 +38,7 @@ impl Folder {
         let before = contents(self.0.path());
         let mut command = Command::new(&program);
         command.args(arguments).current_dir(self.0.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.stdin(if piped { pipe_of(stdin) } else { file_of(stdin) });
+        command.stdin(if piped && stdin.len() <= PIPE_BYTES { pipe_of(stdin) } else { file_of(stdin) });
         let output = command.output().unwrap_or_else(|error| {
             panic!("{}: {error}: build it first, or name it in BLOOMLINE_COMMAND", program.display())
         });
@@ -86,11 +86,12 @@ impl Run {
     }
 }
 
-/// A pipe that is full already, for a program that ends without reading it would have whoever writes ended by a
+/// What a pipe holds.
+const PIPE_BYTES: usize = 64 << 10;
+
+/// A pipe that all is in already, for a program that ends without reading it would have whoever writes ended by a
 /// signal.
 fn pipe_of(bytes: &[u8]) -> Stdio {
-    const PIPE_BYTES: usize = 64 << 10;
-    assert!(bytes.len() <= PIPE_BYTES, "a pipe holds less than {} bytes", bytes.len());
     let (reader, mut writer) = std::io::pipe().expect("a pipe");
     writer.write_all(bytes).expect("room");
     reader.into()

@@ -9,33 +9,46 @@ use super::Entries;
 #[derive(Arbitrary, Debug, Clone)]
 pub(super) struct ByHand {
     blocks: Vec<Block>,
-    /// Added to the number of entries that the properties claim.
-    miscounted: Option<(u8, i8)>,
+    wrong: Option<Wrong>,
+}
+
+/// What is wrong around the blocks: one thing, or nothing would be found out about the others.
+#[derive(Arbitrary, Debug, Clone)]
+enum Wrong {
+    /// So many bytes between the last data block and the index.
+    Gap(u8),
+    /// So many bytes after the last key of the index.
+    Unowned(u8),
+    /// One of the properties' counts, by so much.
+    Count(u8, i8),
+    /// The last key of a block by the index.
+    Indexed(u8, Vec<u8>),
 }
 
 #[derive(Arbitrary, Debug, Clone)]
 struct Block {
     entries: Vec<Entry>,
     restarts: Restarts,
-    /// The last key by the index, where it is another than that of the block.
-    indexed: Option<Vec<u8>>,
 }
 
 #[derive(Arbitrary, Debug, Clone)]
 struct Entry {
+    /// Of the key before it, which may have fewer.
     shared: u8,
     suffix: Vec<u8>,
     value: Vec<u8>,
-    /// Comes so often, each time with a byte more.
-    repeated: u8,
+    /// Comes as it is, past the key before it or not.
+    wild: bool,
+    /// Followed by so many others, each with the same key but for one byte more, which ascends.
+    more: u8,
 }
 
 #[derive(Arbitrary, Debug, Clone)]
 enum Restarts {
-    /// As the writer has them, of every 16th entry, which then shares nothing.
-    Regular,
-    /// At these entries, shared bytes or not, and as far off their beginning.
-    At(Vec<(u8, i8)>),
+    /// At every so manieth entry, which then shares nothing. The writer has them at every 16th.
+    Every(u8),
+    /// At these entries, shared bytes or not, or so far off their beginning.
+    At(Vec<(u8, Option<i8>)>),
 }
 
 /// Bytes under construction.
@@ -72,39 +85,62 @@ struct Laid {
 }
 
 impl Block {
-    fn lay(&self, entries: &mut Entries, before: Option<&[u8]>) -> Laid {
+    fn lay(&self, entries: &mut Vec<(Vec<u8>, Vec<u8>)>, before: Option<&[u8]>) -> Laid {
         let (mut bytes, mut places) = (Bytes::default(), Vec::new());
         let mut last: Option<Vec<u8>> = before.map(<[u8]>::to_vec);
         let mut key = Vec::new();
         let mut valid = true;
-        let all = self.entries.iter().flat_map(|entry| {
-            (0..=entry.repeated % 20).map(move |again| (entry, vec![again; usize::from(again > 0)]))
-        });
+        let all = self.entries.iter().flat_map(|entry| (0..=entry.more % 20).map(move |more| (entry, more)));
+        let every = match self.restarts {
+            Restarts::Every(every) => Some(usize::from(every % 20) + 1),
+            Restarts::At(_) => None,
+        };
+        let mut start = 0;
         for (number, (entry, more)) in all.enumerate() {
-            let regular = matches!(self.restarts, Restarts::Regular);
-            // A writer stores the key of a restart point whole.
-            let shared = usize::from(entry.shared);
-            let suffix = [&key[..shared.min(key.len())], &entry.suffix, &more].concat();
-            let whole = regular && number % 16 == 0;
-            let (stored_shared, suffix) =
-                if whole { (0, suffix) } else { (shared, [entry.suffix.as_slice(), &more].concat()) };
-            valid &= stored_shared <= key.len();
-            places.push((bytes.0.len(), stored_shared));
-            bytes.varint(stored_shared).varint(suffix.len()).varint(entry.value.len());
+            let (mut shared, mut suffix) = match more {
+                0 => (usize::from(entry.shared) % (key.len() + 2), entry.suffix.clone()),
+                _ => (start, vec![more]),
+            };
+            if entry.wild && more == 0 && entry.shared % 8 == 7 {
+                // Once more the key before it.
+                (shared, suffix) = match number {
+                    0 => (0, last.clone().unwrap_or_default()),
+                    _ => (key.len(), Vec::new()),
+                };
+            }
+            let together = [&key[..shared.min(key.len())], &suffix].concat();
+            if !entry.wild && last.as_ref().is_some_and(|last| *last >= together) {
+                // The key before it with something more; at the beginning of a block, where it is whole.
+                let more = if suffix.is_empty() { vec![0] } else { suffix };
+                (shared, suffix) = match number {
+                    0 => (0, [last.as_deref().unwrap_or_default(), &more].concat()),
+                    _ => (key.len(), more),
+                };
+            }
+            if every.is_some_and(|every| number % every == 0) {
+                suffix = [&key[..shared.min(key.len())], &suffix].concat();
+                shared = 0;
+            }
+            valid &= shared <= key.len();
+            places.push((bytes.0.len(), shared));
+            bytes.varint(shared).varint(suffix.len()).varint(entry.value.len());
             bytes.push(&suffix).push(&entry.value);
-            key.truncate(stored_shared);
+            key.truncate(shared);
             key.extend_from_slice(&suffix);
+            if more == 0 {
+                start = key.len();
+            }
             valid &= last.as_ref().is_none_or(|last| *last < key);
             last = Some(key.clone());
-            entries.insert(key.clone(), entry.value.clone());
+            entries.push((key.clone(), entry.value.clone()));
         }
         let restarts: Vec<usize> = match &self.restarts {
-            Restarts::Regular => places.iter().step_by(16).map(|&(at, _)| at).collect(),
+            Restarts::Every(_) => places.iter().step_by(every.unwrap_or(1)).map(|&(at, _)| at).collect(),
             Restarts::At(chosen) => chosen
                 .iter()
                 .filter_map(|&(entry, off)| {
                     let (at, _) = places.get(usize::from(entry) % places.len().max(1))?;
-                    at.checked_add_signed(off.into())
+                    at.checked_add_signed(off.unwrap_or(0).into())
                 })
                 .collect(),
         };
@@ -138,19 +174,31 @@ impl ByHand {
         let crc = crc32(&file.0);
         file.push(&crc.to_le_bytes());
 
-        let (mut entries, mut valid) = (Entries::new(), true);
+        let (mut entries, mut valid) = (Vec::new(), true);
         let (mut records, mut keys) = (Bytes::default(), Bytes::default());
         let (mut last, mut first): (Option<Vec<u8>>, _) = (None, None);
-        for block in &self.blocks {
+        for (number, block) in self.blocks.iter().enumerate() {
             let laid = block.lay(&mut entries, last.as_deref());
             file.push(&laid.contents);
             valid &= laid.valid;
-            let indexed = block.indexed.as_ref().unwrap_or(&laid.last);
+            let indexed = match &self.wrong {
+                Some(Wrong::Indexed(block, key)) if usize::from(*block) % self.blocks.len() == number => key,
+                _ => &laid.last,
+            };
             valid &= *indexed == laid.last;
             keys.push(indexed);
             records.push(&(keys.0.len() as u64).to_le_bytes()).push(&(file.0.len() as u64).to_le_bytes());
-            first = first.or_else(|| entries.keys().next().cloned());
+            first = first.or_else(|| entries.first().map(|(key, _)| key.clone()));
             last = Some(laid.last);
+        }
+        if let Some(Wrong::Gap(bytes) | Wrong::Unowned(bytes)) = self.wrong {
+            let bytes = vec![0; usize::from(bytes % 4)];
+            valid &= bytes.is_empty();
+            if matches!(self.wrong, Some(Wrong::Gap(_))) {
+                file.push(&bytes)
+            } else {
+                keys.push(&bytes)
+            };
         }
         let index = file.0.len();
         file.push(&(self.blocks.len() as u64).to_le_bytes()).push(&records.0).push(&keys.0).seal(2, index);
@@ -158,10 +206,11 @@ impl ByHand {
         let properties = file.0.len();
         let mut counts = [
             entries.len() as u64,
-            entries.keys().map(Vec::len).sum::<usize>() as u64,
-            entries.values().map(Vec::len).sum::<usize>() as u64,
+            entries.iter().map(|(key, _)| key.len()).sum::<usize>() as u64,
+            entries.iter().map(|(_, value)| value.len()).sum::<usize>() as u64,
         ];
-        if let Some((which, by)) = self.miscounted {
+        if let Some(Wrong::Count(which, by)) = self.wrong {
+            let by = by % 3;
             counts[usize::from(which % 3)] = counts[usize::from(which % 3)].wrapping_add_signed(by.into());
             valid &= by == 0;
         }
@@ -184,6 +233,6 @@ impl ByHand {
         file.push(&[1, 0, 0, 0]);
         let crc = crc32(&file.0[footer..]);
         file.push(&crc.to_le_bytes()).push(b"\x89BLT-END");
-        (file.0, valid.then_some(entries))
+        (file.0, valid.then(|| entries.into_iter().collect()))
     }
 }
