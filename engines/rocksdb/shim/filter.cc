@@ -50,7 +50,7 @@ void Set(Status* status, Status value) {
 HashBuffer::~HashBuffer() { std::free(data_); }
 
 void HashBuffer::Grow() {
-  const size_t capacity = capacity_ == 0 ? 1024 : capacity_ + capacity_ / 2;
+  const size_t capacity = capacity_ == 0 ? 1024 : 2 * capacity_;
   void* const grown = std::realloc(data_, capacity * sizeof(uint64_t));
   if (grown == nullptr) {
     throw std::bad_alloc();

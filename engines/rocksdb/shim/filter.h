@@ -22,8 +22,8 @@ namespace bloomline {
 extern const bl_callbacks* rust;
 
 // A growable array of hashes. realloc moves a large one by remapping its pages
-// where a vector would copy it, and the memory serves the next partition. It
-// grows by half: at most 12 bytes are held for a key.
+// where a vector would copy it, and the memory serves the next partition. Room
+// that no hash has come to yet is not backed by memory.
 class HashBuffer {
  public:
   HashBuffer() = default;
