@@ -11,10 +11,19 @@ ROCKSDB = --release --locked -p bloomline-rocksdb
 # The command with its feature for RocksDB's files.
 SST = --release --locked -p bloomline-cli --features rocksdb
 HOST = $$(rustc -vV | sed -n 's/^host: //p')
+# A minute for each target; all of them, or those that are named.
+FUZZ_SECONDS ?= 60
+FUZZ ?= block container table operations cli
+# In memory where there is such a folder: a writer waits for the disk.
+FUZZ_TMP = TMPDIR="$$([ -d /dev/shm ] && echo /dev/shm || echo /tmp)"
+FUZZ_LIMITS = -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -max_len=8192 -print_final_stats=1
+COMMAND = $(abspath $(or $(CARGO_TARGET_DIR),target))/release/bloomline
+CORPUS_TEST = --manifest-path fuzz/Cargo.toml --no-default-features --locked
 SIDE_BY_SIDE = --profile side-by-side --locked -p bloomline-side-by-side
 
-.PHONY: help demo test test-core test-rocksdb stress soak scale loom lint lint-core lint-rocksdb bench bench-side-by-side \
-	bench-rocksdb asan asan-core asan-rocksdb miri deny
+.PHONY: help demo test test-core test-corpus test-rocksdb stress soak scale loom lint lint-core lint-rocksdb bench bench-side-by-side \
+	bench-rocksdb asan asan-core asan-rocksdb miri deny \
+	lint-fuzz fuzz fuzz-rocksdb cargo-fuzz
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
@@ -23,10 +32,14 @@ demo: ## build a table from a real word list, look up present and absent keys, w
 	cargo build --release --locked -p bloomline-cli
 	cargo run --release --locked -q -p bloomline-cli -- demo
 
-test: test-core test-rocksdb ## every test
+test: test-core test-corpus test-rocksdb ## every test
 
 test-core: ## the tests of the library and the command, for which Rust is enough
 	cargo test --locked $(CORE)
+
+test-corpus: ## the inputs that fuzzing has found worth keeping, on stable Rust
+	cargo build --release --locked -p bloomline-cli
+	$(FUZZ_TMP) BLOOMLINE_COMMAND="$(COMMAND)" cargo test $(CORPUS_TEST)
 
 test-rocksdb: ## the tests of the RocksDB plugin and of `sst`; the first time they compile RocksDB
 	$(ENGINE) cargo test $(ROCKSDB)
@@ -61,16 +74,34 @@ miri: ## every kernel, buffer and thread on a handful of keys, each access watch
 	RUSTFLAGS="-Ctarget-feature=+avx2,+bmi1,+bmi2,+popcnt" MIRIFLAGS=-Zmiri-permissive-provenance \
 	CARGO_TARGET_DIR=target/miri cargo +nightly miri test --locked --test small_tour
 
+cargo-fuzz:
+	cargo fuzz --version 2>/dev/null || cargo install cargo-fuzz --locked
+
+fuzz: cargo-fuzz ## every fuzz target for FUZZ_SECONDS (60), or those that FUZZ names; needs nightly Rust
+	cargo build --release --locked -p bloomline-cli
+	for target in $(FUZZ); do \
+		$(FUZZ_TMP) BLOOMLINE_COMMAND="$(COMMAND)" cargo +nightly fuzz run $$target -- $(FUZZ_LIMITS) || exit 1; \
+	done
+
+fuzz-rocksdb: cargo-fuzz ## the fuzz target of the RocksDB plugin, under the address sanitizer; needs nightly Rust
+	$(ENGINE) cargo build $(ROCKSDB)
+	$(ENGINE) $(FUZZ_TMP) engines/rocksdb/ci/fuzz.sh $(FUZZ_LIMITS)
+
 deny: ## licences, duplicates and sources of all dependencies; needs cargo-deny
 	cargo deny --locked check licenses bans sources
 
-lint: lint-core lint-rocksdb ## formatting, clippy and documentation, warnings denied
+lint: lint-core lint-fuzz lint-rocksdb ## formatting, clippy and documentation, warnings denied
 
 lint-core:
 	cargo fmt --all --check
 	cargo clippy --locked $(CORE) --all-targets -- -D warnings
 	cargo clippy --locked -p bloomline-side-by-side --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked -p bloomline --no-deps
+
+lint-fuzz:
+	cargo fmt --manifest-path fuzz/Cargo.toml --check
+	cargo fmt --manifest-path engines/rocksdb/fuzz/Cargo.toml --check
+	cargo clippy $(CORPUS_TEST) --all-targets -- -D warnings
 
 lint-rocksdb:
 	$(ENGINE) cargo clippy $(ROCKSDB) --all-targets -- -D warnings
