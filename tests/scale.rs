@@ -111,7 +111,7 @@ fn a_table_past_two_to_the_32_bytes() {
     let path = folder.path().join("table");
     let entries = 1_100_000_u64;
     let value = |i: u64| {
-        let mut value = vec![i as u8; 4096];
+        let mut value = vec![i.to_le_bytes()[0]; 4096];
         value[..8].copy_from_slice(&i.to_le_bytes());
         value
     };
