@@ -84,16 +84,10 @@ fn answers(reader: &FilterReader<&[u8]>) -> Vec<bool> {
 fn opened(block: &[u8]) -> Option<Vec<bool>> {
     const SOME: usize = 16 << 10;
     let hashers = Hashers::new();
-    let before = allocator::in_use();
-    let (reader, peak) = allocator::peak_of(|| FilterReader::open(block, &hashers));
-    assert!(peak - before <= SOME, "{} bytes to open a block of {}", peak - before, block.len());
-    let (copy, peak) = allocator::peak_of(|| open_any(block, &hashers));
-    assert!(
-        peak - before <= 2 * block.len() + 2 * SOME,
-        "{} bytes for a block of {}",
-        peak - before,
-        block.len()
-    );
+    let (reader, bytes) = allocator::growth_of(|| FilterReader::open(block, &hashers));
+    assert!(bytes <= SOME, "{bytes} bytes to open a block of {}", block.len());
+    let (copy, bytes) = allocator::growth_of(|| open_any(block, &hashers));
+    assert!(bytes <= 2 * block.len() + SOME, "{bytes} bytes for a block of {}", block.len());
     if let Ok(unverified) = FilterReader::open_unverified(block, &hashers) {
         let mut batch = vec![false; 2 * KEYS as usize];
         unverified.might_contain_batch(&(0..2 * KEYS).map(key).collect::<Vec<_>>(), &mut batch);
@@ -183,13 +177,8 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
 /// Opens a file in every way. `true` where it is accepted, and then it has all its entries.
 fn is_accepted(path: &std::path::Path, file_bytes: usize) -> bool {
     let hashers = Hashers::new();
-    let before = allocator::in_use();
-    let (table, peak) = allocator::peak_of(|| TableReader::open(path, &hashers));
-    assert!(
-        peak - before <= 16 * file_bytes + (64 << 10),
-        "{} bytes for a file of {file_bytes}",
-        peak - before
-    );
+    let (table, bytes) = allocator::growth_of(|| TableReader::open(path, &hashers));
+    assert!(bytes <= 16 * file_bytes + (64 << 10), "{bytes} bytes for a file of {file_bytes}");
     let unlocked = verify_file(path, &hashers);
     if let Ok(unverified) = TableReader::open_unverified(path, &hashers) {
         for (key, value) in entries(KEYS) {
