@@ -59,8 +59,8 @@ loom: ## models of the concurrent filters, every order of their steps tried
 
 asan: asan-core asan-rocksdb ## every test under the address sanitizer; needs nightly Rust
 
-# One test is about the signal that the sanitizer would catch, one about memory that no machine has. The command's flipped bits, a process for each, are
-# left to the library's.
+# One test is about the signal that the sanitizer would catch, one about memory that no machine has. The command's
+# flipped bits, a process for each, are left to the library's.
 asan-core:
 	RUSTFLAGS=-Zsanitizer=address ASAN_OPTIONS=handle_sigbus=0:allocator_may_return_null=1 CARGO_TARGET_DIR=target/asan \
 	cargo +nightly test --locked --target $(HOST) $(CORE) --tests -- --skip every_bit::
