@@ -21,9 +21,8 @@ COMMAND = $(abspath $(or $(CARGO_TARGET_DIR),target))/release/bloomline
 CORPUS_TEST = --manifest-path fuzz/Cargo.toml --no-default-features --locked
 SIDE_BY_SIDE = --profile side-by-side --locked -p bloomline-side-by-side
 
-.PHONY: help demo test test-core test-corpus test-rocksdb stress soak scale loom lint lint-core lint-rocksdb bench bench-side-by-side \
-	bench-rocksdb asan asan-core asan-rocksdb miri deny \
-	lint-fuzz fuzz fuzz-rocksdb cargo-fuzz
+.PHONY: help demo test test-core test-corpus test-rocksdb stress soak scale loom asan asan-core asan-rocksdb miri \
+	cargo-fuzz fuzz fuzz-rocksdb deny lint lint-core lint-fuzz lint-rocksdb bench bench-side-by-side bench-rocksdb
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
@@ -62,8 +61,8 @@ asan: asan-core asan-rocksdb ## every test under the address sanitizer; needs ni
 # One test is about the signal that the sanitizer would catch, one about memory that no machine has. The command's
 # flipped bits, a process for each, are left to the library's.
 asan-core:
-	RUSTFLAGS=-Zsanitizer=address ASAN_OPTIONS=handle_sigbus=0:allocator_may_return_null=1 CARGO_TARGET_DIR=target/asan \
-	cargo +nightly test --locked --target $(HOST) $(CORE) --tests -- --skip every_bit::
+	RUSTFLAGS=-Zsanitizer=address ASAN_OPTIONS=handle_sigbus=0:allocator_may_return_null=1 \
+	CARGO_TARGET_DIR=target/asan cargo +nightly test --locked --target $(HOST) $(CORE) --tests -- --skip every_bit::
 
 asan-rocksdb:
 	$(ENGINE) cargo build $(ROCKSDB)

@@ -2,7 +2,7 @@
 //! one thread and by two, on blocked, classic and scalable filters.
 //!
 //! ```text
-//! cargo bench --bench concurrent -- [keys]
+//! cargo bench --bench concurrent -- [keys] [part of a name]
 //! ```
 //!
 //! One thread and two take turns, and what the second thread gains is the ratio inside a round, of which the median
@@ -65,6 +65,11 @@ fn compare<F: Sync>(
     mut setup: impl FnMut() -> F,
     work: impl Fn(&F, &[KeyHash]) + Sync,
 ) {
+    // An argument that is neither a number nor an option is a part of the names of what to run.
+    let plain = |argument: &String| !argument.starts_with('-') && argument.parse::<u64>().is_err();
+    if !std::env::args().skip(1).filter(plain).all(|part| what.contains(&part)) {
+        return;
+    }
     let mut nanoseconds = |threads| {
         let filter = setup();
         seconds(threads, hashes, |hashes| work(&filter, hashes)) * 1e9 / hashes.len() as f64

@@ -125,6 +125,22 @@ fn every_backend_sets_and_finds_the_reference_bits() {
     }
 }
 
+/// A single lookup and a batch: no line denies nothing, and neither panics.
+#[test]
+fn no_lines_say_maybe() {
+    let asked: Vec<KeyHash> = pseudo_random(5).take(100).map(KeyHash::new).collect();
+    for (backend, probes) in
+        Backend::all().flat_map(|backend| [1, 6, 8, 9, 30].map(|probes| (backend, probes)))
+    {
+        let params = BlockedParams::explicit(512, probes).unwrap();
+        let lines: &[[u8; LINE_BYTES]] = &[];
+        assert!(asked.iter().all(|&hash| params.might_contain(backend, lines, hash)), "{backend:?}");
+        let mut answers = vec![false; asked.len()];
+        params.might_contain_batch(backend, lines, &asked, &mut answers);
+        assert!(answers.iter().all(|&answer| answer), "{backend:?}");
+    }
+}
+
 proptest! {
     #[test]
     fn any_hashes_in_any_size(

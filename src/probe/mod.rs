@@ -24,7 +24,7 @@ use crate::sizing::{BlockedParams, ClassicParams};
 /// A probing schema with its size: implemented by [`BlockedParams`] and [`ClassicParams`], and by nothing else.
 ///
 /// Every method that takes `lines` wants exactly [`line_count`](Self::line_count) of them. Where there are fewer
-/// than a probe needs, it panics or says "maybe". Reading works on plain lines and on those that other threads
+/// than a probe needs, it panics; only blocked lookups in no lines at all say "maybe". Reading works on plain lines and on those that other threads
 /// are adding to; the two have adding methods of their own, [`add`](Self::add) and
 /// [`add_shared`](Self::add_shared), which set the same bits.
 pub trait Probe: Copy + Eq + std::fmt::Debug + Send + Sync + sealed::Sealed + 'static {

@@ -7,8 +7,8 @@
 //! Every contender gets the same keys through RocksDB's own interfaces: the virtual `AddKey`, `Finish`, `MayMatch` and
 //! `HashMayMatch` of the objects that a table would get, called from C++ in a loop. `HashMayMatch` takes the hash of a
 //! key, ready: the filter itself, where `MayMatch` hashes 20 bytes first. Answers are checked before anything is
-//! timed, and every timed pass must give the count of the checked one. Rounds are interleaved (each contender once per round, in turn), and the medians are printed, so that
-//! a machine that slows down slows all of them.
+//! timed, and every timed pass must give the count of the checked one. Rounds are interleaved (each contender once per
+//! round, in turn), and the medians are printed, so that a machine that slows down slows all of them.
 
 use std::env;
 use std::error::Error;

@@ -107,14 +107,14 @@ impl Filter for Kernel {
     }
 }
 
-/// A [`Kernel`] of up to eight probes on a processor with AVX2, which every filter of up to 14 bits per key is where it
-/// matters: its lookup is straight code, so that it saves no registers for the ways that it can't go.
+/// A [`Kernel`] of up to eight probes, as filters of up to 14 bits per key have, on a processor with AVX2. Its lookup is
+/// straight code, and saves no registers for the ways that it can't go.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OneVector(Kernel);
 
 impl OneVector {
     pub(crate) fn new(kernel: Kernel) -> Option<Self> {
-        (kernel.params.probes() <= 8 && kernel.backend != Backend::scalar()).then_some(Self(kernel))
+        (kernel.params.probes() <= 8 && Backend::avx2() == Some(kernel.backend)).then_some(Self(kernel))
     }
 }
 
@@ -122,7 +122,7 @@ impl Filter for OneVector {
     #[inline(always)]
     fn might_contain(&self, lines: &[LineBytes], hash: KeyHash) -> bool {
         let Self(kernel) = self;
-        // SAFETY: `new` has seen both, and neither changes.
+        // SAFETY: `new` has seen both, for AVX2 is not the portable backend, and neither changes.
         unsafe { assert_unchecked(kernel.params.probes() <= 8 && kernel.backend != Backend::scalar()) };
         kernel.might_contain(lines, hash)
     }

@@ -278,7 +278,7 @@ unsafe extern "C" fn reader_probe<F: Filter>(state: *const c_void, hash: KeyHash
     reader.might_contain(hash)
 }
 
-/// [`raw`] with a probe of its own.
+/// [`raw`] with a probe of its own. That there is a [`OneVector`] shows that this processor can run it.
 fn raw_one_vector(lines: &[LineBytes], filter: OneVector, meter: &Arc<Meter>) -> RawReader {
     let reader = raw(lines, filter, meter);
     #[cfg(target_arch = "x86_64")]
