@@ -47,13 +47,14 @@ enum bl_open_kind : uint32_t {
   BL_OPEN_ROCKSDB = 2,    // a kind that RocksDB's own reader understands
 };
 
-// An open filter. Both probes may be called by many threads at once.
+// An open filter. Both probes may be called by many threads at once. `slot` is
+// what the calling thread last gave to bl_set_counter_slot, else SIZE_MAX.
 struct bl_reader {
   // Whether the key with this hash may be present. On a panic: true.
-  bool (*probe)(const void* state, uint64_t hash);
+  bool (*probe)(const void* state, uint64_t hash, size_t slot);
   // The same for n hashes, every out[i] written. On a panic: all true.
   void (*probe_batch)(const void* state, const uint64_t* hashes, size_t n,
-                      bool* out);
+                      bool* out, size_t slot);
   void (*free)(void* state);
   void* state;
 };
@@ -110,6 +111,10 @@ bool bl_init(const bl_callbacks* callbacks);
 
 // RocksDB's 64-bit hash of a key, which Bloomline's filters are over.
 uint64_t bl_key_hash(const char* key, size_t len);
+
+// Where the calling thread counts its probes from now on: src/counters.rs says
+// what the number means.
+void bl_set_counter_slot(size_t slot);
 
 enum bl_install_result : uint32_t {
   BL_INSTALLED = 0,

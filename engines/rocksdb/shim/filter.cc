@@ -25,8 +25,16 @@ inline uint64_t LookupHash(const Slice& key) {
   return XXPH3_64bits(key.data(), key.size());
 }
 
-// The longest key that LookupHash hashes without a call.
-constexpr size_t kLongKey = 128;
+// Keys up to here are hashed by straight code in a handful of registers.
+constexpr size_t kShortKey = 32;
+
+// Kept on this side, because Rust can't say that a thread's variable is one of
+// those that the program starts with: it would call a function for the address,
+// and a lookup would save registers for that call.
+#if defined(__GNUC__)
+__attribute__((tls_model("initial-exec")))
+#endif
+thread_local size_t counter_slot = SIZE_MAX;
 
 // Six zero bytes: "no probes", which every reader takes as "may match".
 Slice FinishMayMatch(std::unique_ptr<const char[]>* buf) {
@@ -180,17 +188,23 @@ double BitsBuilder::EstimatedFpRate(size_t num_entries, size_t bytes) {
 
 // ---- BitsReader ----
 
-// Up to 128 bytes the hash is straight code. Longer keys call out, which alone
-// would make every lookup save registers for it: they go a way of their own.
+inline bool BitsReader::Probe(const uint64_t hash) const {
+  return reader_.probe(reader_.state, hash, counter_slot);
+}
+
+bool BitsReader::HashMayMatch(const uint64_t hash) { return Probe(hash); }
+
+// The hash of a longer key takes more registers than are free, which alone
+// would make every lookup save some for it: such keys go a way of their own.
 bool BitsReader::MayMatch(const Slice& key) {
-  if (key.size() > kLongKey) {
+  if (key.size() > kShortKey) {
     return LongMayMatch(key);
   }
-  return HashMayMatch(LookupHash(key));
+  return Probe(LookupHash(key));
 }
 
 bool BitsReader::LongMayMatch(const Slice& key) {
-  return HashMayMatch(GetSliceHash64(key));
+  return Probe(LookupHash(key));
 }
 
 // RocksDB sets only may_match[0] beforehand, so every element is written here.
@@ -203,7 +217,7 @@ void BitsReader::MayMatch(int num_keys, Slice** keys, bool* may_match) {
       hashes[i] = LookupHash(*keys[begin + i]);
     }
     reader_.probe_batch(reader_.state, hashes.data(), static_cast<size_t>(n),
-                        may_match + begin);
+                        may_match + begin, counter_slot);
   }
 }
 
@@ -284,4 +298,8 @@ const Policy* AsBloomline(const rocksdb::FilterPolicy* policy) {
 
 extern "C" uint64_t bl_key_hash(const char* key, size_t len) {
   return GetSliceHash64(Slice(key, len));
+}
+
+extern "C" void bl_set_counter_slot(size_t slot) {
+  bloomline::counter_slot = slot;
 }

@@ -130,11 +130,10 @@ class BitsReader final : public rocksdb::BuiltinFilterBitsReader {
 
   bool MayMatch(const rocksdb::Slice& key) override;
   void MayMatch(int num_keys, rocksdb::Slice** keys, bool* may_match) override;
-  bool HashMayMatch(const uint64_t hash) override {
-    return reader_.probe(reader_.state, hash);
-  }
+  bool HashMayMatch(uint64_t hash) override;
 
  private:
+  bool Probe(uint64_t hash) const;
   bool LongMayMatch(const rocksdb::Slice& key);
 
   const bl_reader reader_;

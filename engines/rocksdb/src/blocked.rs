@@ -122,8 +122,11 @@ impl Filter for OneVector {
     #[inline(always)]
     fn might_contain(&self, lines: &[LineBytes], hash: KeyHash) -> bool {
         let Self(kernel) = self;
-        // SAFETY: `new` has seen both, for AVX2 is not the portable backend, and neither changes.
-        unsafe { assert_unchecked(kernel.params.probes() <= 8 && kernel.backend != Backend::scalar()) };
+        // SAFETY: `new` has seen both, for AVX2 is not the portable backend, and neither changes; a filter has lines.
+        unsafe {
+            assert_unchecked(kernel.params.probes() <= 8 && kernel.backend != Backend::scalar());
+            assert_unchecked(!lines.is_empty());
+        };
         kernel.might_contain(lines, hash)
     }
 

@@ -16,7 +16,7 @@ use crate::block::{self, Kind};
 use crate::blocked::{BATCH, Kernel, OneVector};
 use crate::builder::{Builder, Format};
 use crate::compact::{self, Layers};
-use crate::counters::Meter;
+use crate::counters::{Meter, Slot};
 use crate::faults::{self, Stage};
 use crate::ffi::{Callbacks, RawChoice, RawContext, RawReader, choice, open};
 use crate::policy::{Leaf, Shared};
@@ -272,10 +272,14 @@ fn raw<F: Filter>(lines: &[LineBytes], filter: F, meter: &Arc<Meter>) -> RawRead
     }
 }
 
-unsafe extern "C" fn reader_probe<F: Filter>(state: *const c_void, hash: KeyHash) -> bool {
+unsafe extern "C" fn reader_probe<F: Filter>(
+    state: *const c_void,
+    hash: KeyHash,
+    slot: usize,
+) -> bool {
     // SAFETY: the shim's BitsReader owns the state that `raw` made with this function, and the block lives as long.
     let reader = unsafe { &*state.cast::<Reader<'_, F>>() };
-    reader.might_contain(hash)
+    reader.might_contain(hash, Slot(slot))
 }
 
 /// [`raw`] with a probe of its own. That there is a [`OneVector`] shows that this processor can run it.
@@ -291,10 +295,14 @@ fn raw_one_vector(lines: &[LineBytes], filter: OneVector, meter: &Arc<Meter>) ->
 /// panics, and a guard would not be compiled for them.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-unsafe extern "C" fn one_vector_probe(state: *const c_void, hash: KeyHash) -> bool {
+unsafe extern "C" fn one_vector_probe(state: *const c_void, hash: KeyHash, slot: usize) -> bool {
     // SAFETY: the shim's BitsReader owns the state that `raw` made for a `OneVector`, and the block lives as long.
     let reader = unsafe { &*state.cast::<Reader<'_, OneVector>>() };
-    reader.might_contain_unguarded(hash)
+    if !Slot(slot).is_own() {
+        // SAFETY: the same state, for the same kind of filter.
+        return unsafe { reader_probe::<OneVector>(state, hash, slot) };
+    }
+    reader.might_contain_unguarded(hash, Slot(slot))
 }
 
 unsafe extern "C" fn reader_probe_batch<F: Filter>(
@@ -302,12 +310,13 @@ unsafe extern "C" fn reader_probe_batch<F: Filter>(
     hashes: *const KeyHash,
     n: usize,
     out: *mut bool,
+    slot: usize,
 ) {
     // SAFETY: as for reader_probe; the hashes are a local array of the calling function.
     let (reader, hashes) = unsafe { (&*state.cast::<Reader<'_, F>>(), slice(hashes, n)) };
     let mut done = 0;
     for hashes in hashes.chunks(BATCH) {
-        let answers = guard([true; BATCH], || reader.might_contain_batch(hashes));
+        let answers = guard([true; BATCH], || reader.might_contain_batch(hashes, Slot(slot)));
         // SAFETY: RocksDB's array of n answers, not yet initialised, so written through the pointer; the chunks
         // together are n long.
         unsafe { std::ptr::copy_nonoverlapping(answers.as_ptr(), out.add(done), hashes.len()) };

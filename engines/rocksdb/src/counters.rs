@@ -7,21 +7,30 @@
 //! share one slot and count with atomic additions. No probe is lost either way; a snapshot taken while threads probe
 //! may miss the probes of that instant.
 //!
+//! The number itself is kept by the shim ([`bl_set_counter_slot`]), which hands it to every probe.
+//!
 //! Rejected: one number for each answer, so that a probe increments just one. The address of the store then depends on
 //! the answer, and the processor holds back the loads of the next lookup until it knows it: half as fast again.
 
-use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use crate::callbacks::guard;
+use crate::ffi::bl_set_counter_slot;
 
 /// Threads that have a slot of their own.
 const SLOTS: usize = 64;
-/// The slot of all the others.
-const SHARED: usize = SLOTS;
-/// Neither: a thread that has not counted yet.
-const UNASSIGNED: usize = usize::MAX;
+
+/// The number of a thread's slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Slot(pub(crate) usize);
+
+impl Slot {
+    /// The slot of all the threads that have none of their own.
+    const SHARED: Self = Self(SLOTS);
+    /// No slot: a thread that has not counted yet.
+    const UNASSIGNED: Self = Self(usize::MAX);
+}
 
 /// A snapshot of what a policy did, from its creation on.
 ///
@@ -53,9 +62,10 @@ pub struct Counters {
 
 #[repr(align(128))] // two lines: processors prefetch them in pairs
 #[derive(Debug, Default)]
-struct Slot {
+struct Count {
     probes: AtomicU64,
-    negatives: AtomicU64,
+    // Not the negatives: a lookup then needs its answer in one sense only.
+    positives: AtomicU64,
 }
 
 /// The live counters of one policy.
@@ -68,7 +78,7 @@ pub(crate) struct Meter {
     pub(crate) readers_opened: AtomicU64,
     pub(crate) readers_delegated: AtomicU64,
     pub(crate) readers_fell_open: AtomicU64,
-    slots: [Slot; SLOTS + 1],
+    slots: [Count; SLOTS + 1],
 }
 
 impl Default for Meter {
@@ -81,55 +91,59 @@ impl Default for Meter {
             readers_opened: AtomicU64::default(),
             readers_delegated: AtomicU64::default(),
             readers_fell_open: AtomicU64::default(),
-            slots: std::array::from_fn(|_| Slot::default()),
+            slots: std::array::from_fn(|_| Count::default()),
         }
     }
 }
 
 impl Meter {
-    /// Counts probes, and how many of them were negative.
+    /// Counts probes of the thread with this slot, and how many of them were positive.
     #[inline(always)]
-    pub(crate) fn probed(&self, probes: u64, negatives: u64) {
-        if !self.probed_here(probes, negatives) {
-            self.probed_elsewhere(probes, negatives);
+    pub(crate) fn probed(&self, slot: Slot, probes: u64, positives: u64) {
+        if !self.probed_alone(slot, probes, positives) {
+            self.probed_elsewhere(slot, probes, positives);
         }
     }
 
     /// Counts one probe and returns its answer: the rare way of counting is then the last thing that a lookup does,
     /// a jump for which the usual one has to keep nothing.
     #[inline(always)]
-    pub(crate) fn answered(&self, maybe: bool) -> bool {
-        if self.probed_here(1, u64::from(!maybe)) { maybe } else { self.answered_elsewhere(maybe) }
+    pub(crate) fn answered(&self, slot: Slot, maybe: bool) -> bool {
+        if self.probed_alone(slot, 1, maybe.into()) {
+            maybe
+        } else {
+            self.answered_elsewhere(slot.0, maybe)
+        }
     }
 
-    /// Counts in the slot of this thread, if it has one.
+    /// Counts in a slot that one thread has for itself; false for any other.
     #[inline(always)]
-    fn probed_here(&self, probes: u64, negatives: u64) -> bool {
-        let Some(own) = self.slots[..SLOTS].get(SLOT.get()) else { return false };
+    fn probed_alone(&self, slot: Slot, probes: u64, positives: u64) -> bool {
+        let Some(own) = self.slots[..SLOTS].get(slot.0) else { return false };
         // This thread alone writes here: nothing can come between a load and its store.
         own.probes.store(own.probes.load(Relaxed) + probes, Relaxed);
-        own.negatives.store(own.negatives.load(Relaxed) + negatives, Relaxed);
+        own.positives.store(own.positives.load(Relaxed) + positives, Relaxed);
         true
     }
 
+    /// `extern "C"`, because such a function doesn't unwind: what calls it last has no stack to clean up.
     #[cold]
     #[inline(never)]
-    fn answered_elsewhere(&self, maybe: bool) -> bool {
-        guard((), || self.probed_elsewhere(1, u64::from(!maybe)));
+    extern "C" fn answered_elsewhere(&self, slot: usize, maybe: bool) -> bool {
+        guard((), || self.probed_elsewhere(Slot(slot), 1, maybe.into()));
         maybe
     }
 
     /// The first count of a thread, and those of a thread without a slot of its own.
     #[cold]
     #[inline(never)]
-    fn probed_elsewhere(&self, probes: u64, negatives: u64) {
-        if SLOT.get() == UNASSIGNED {
-            SLOT.set(LEASE.try_with(|lease| lease.0).unwrap_or(SHARED));
-            return self.probed(probes, negatives);
+    fn probed_elsewhere(&self, slot: Slot, probes: u64, positives: u64) {
+        if slot == Slot::UNASSIGNED {
+            return self.probed(Slot::lease(), probes, positives);
         }
-        let shared = &self.slots[SHARED];
+        let shared = &self.slots[SLOTS];
         shared.probes.fetch_add(probes, Relaxed);
-        shared.negatives.fetch_add(negatives, Relaxed);
+        shared.positives.fetch_add(positives, Relaxed);
     }
 
     /// Counts a block built from `keys` entries.
@@ -140,9 +154,10 @@ impl Meter {
     }
 
     pub(crate) fn snapshot(&self) -> Counters {
-        let sum = |field: fn(&Slot) -> &AtomicU64| -> u64 {
-            self.slots.iter().map(|slot| field(slot).load(Relaxed)).sum()
+        let sum = |field: fn(&Count) -> &AtomicU64| -> u64 {
+            self.slots.iter().map(|count| field(count).load(Relaxed)).sum()
         };
+        let probes = sum(|count| &count.probes);
         Counters {
             filters_built: self.filters_built.load(Relaxed),
             filters_failed: self.filters_failed.load(Relaxed),
@@ -151,8 +166,9 @@ impl Meter {
             readers_opened: self.readers_opened.load(Relaxed),
             readers_delegated: self.readers_delegated.load(Relaxed),
             readers_fell_open: self.readers_fell_open.load(Relaxed),
-            probes: sum(|slot| &slot.probes),
-            negatives: sum(|slot| &slot.negatives),
+            probes,
+            // A thread may have counted between the two sums.
+            negatives: probes.saturating_sub(sum(|count| &count.positives)),
         }
     }
 }
@@ -160,34 +176,48 @@ impl Meter {
 /// Slot numbers that are free, and the lowest never given out.
 static FREE: Mutex<(Vec<usize>, usize)> = Mutex::new((Vec::new(), 0));
 
-/// A thread's hold on a slot number.
-struct Lease(usize);
+/// A thread's hold on a slot.
+struct Lease(Slot);
+
+impl Slot {
+    /// Whether one thread has the slot for itself.
+    #[inline(always)]
+    pub(crate) const fn is_own(self) -> bool {
+        self.0 < SLOTS
+    }
+
+    /// Gives this thread a slot for the rest of its life.
+    fn lease() -> Self {
+        // A thread that is past its destructors gets no slot of its own.
+        let slot = LEASE.try_with(|lease| lease.0).unwrap_or(Self::SHARED);
+        bl_set_counter_slot(slot.0);
+        slot
+    }
+}
 
 impl Lease {
     fn take() -> Self {
         let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(index) = free.0.pop() {
-            return Self(index);
+            return Self(Slot(index));
         }
         let index = free.1;
-        free.1 = (index + 1).min(SHARED);
-        Self(index)
+        free.1 = (index + 1).min(SLOTS);
+        Self(Slot(index))
     }
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
         // Whatever this thread still probes while it ends goes to the shared slot.
-        SLOT.set(SHARED);
-        if self.0 < SHARED {
-            FREE.lock().unwrap_or_else(PoisonError::into_inner).0.push(self.0);
+        bl_set_counter_slot(Slot::SHARED.0);
+        if self.0 != Slot::SHARED {
+            FREE.lock().unwrap_or_else(PoisonError::into_inner).0.push(self.0.0);
         }
     }
 }
 
 thread_local! {
-    // Without a destructor, so that reading it is a plain load.
-    static SLOT: Cell<usize> = const { Cell::new(UNASSIGNED) };
     static LEASE: Lease = Lease::take();
 }
 
@@ -201,7 +231,10 @@ mod tests {
         let meter = Meter::default();
         thread::scope(|scope| {
             for _ in 0..SLOTS + 20 {
-                scope.spawn(|| (0..10_000).for_each(|_| meter.probed(2, 1)));
+                scope.spawn(|| {
+                    let slot = Slot::lease();
+                    (0..10_000).for_each(|_| meter.probed(slot, 2, 1));
+                });
             }
         });
         let threads = SLOTS as u64 + 20;
@@ -214,11 +247,11 @@ mod tests {
         let meter = Meter::default();
         for _ in 0..SLOTS * 4 {
             thread::scope(|scope| {
-                scope.spawn(|| meter.probed(1, 0));
+                scope.spawn(|| meter.probed(Slot::UNASSIGNED, 1, 0));
             });
         }
         assert_eq!(meter.snapshot().probes, SLOTS as u64 * 4);
         // One thread after another needs one number at a time; other tests may hold some.
-        assert_eq!(meter.slots[SHARED].probes.load(Relaxed), 0);
+        assert_eq!(meter.slots[SLOTS].probes.load(Relaxed), 0);
     }
 }

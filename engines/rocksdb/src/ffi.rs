@@ -46,8 +46,9 @@ pub(crate) mod open {
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct RawReader {
-    pub(crate) probe: Option<unsafe extern "C" fn(*const c_void, KeyHash) -> bool>,
-    pub(crate) probe_batch: Option<unsafe extern "C" fn(*const c_void, *const KeyHash, usize, *mut bool)>,
+    pub(crate) probe: Option<unsafe extern "C" fn(*const c_void, KeyHash, usize) -> bool>,
+    pub(crate) probe_batch:
+        Option<unsafe extern "C" fn(*const c_void, *const KeyHash, usize, *mut bool, usize)>,
     pub(crate) free: Option<unsafe extern "C" fn(*mut c_void)>,
     pub(crate) state: *mut c_void,
 }
@@ -95,6 +96,7 @@ pub(crate) struct RawTable {
 unsafe extern "C" {
     pub(crate) fn bl_init(callbacks: *const Callbacks) -> bool;
     pub(crate) fn bl_key_hash(key: *const c_char, len: usize) -> u64;
+    pub(crate) safe fn bl_set_counter_slot(slot: usize);
     pub(crate) fn bl_install(options: *mut rocksdb_options_t, policy: *const c_void) -> u32;
     pub(crate) fn bl_uninstall(options: *mut rocksdb_options_t) -> u32;
     pub(crate) fn bl_installed(options: *const rocksdb_options_t) -> *const c_void;

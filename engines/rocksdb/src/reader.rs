@@ -7,7 +7,7 @@ use bloomline::line::LineBytes;
 
 use crate::blocked::BATCH;
 use crate::callbacks::guard;
-use crate::counters::Meter;
+use crate::counters::{Meter, Slot};
 
 /// How the lines of one kind of filter are asked.
 pub(crate) trait Filter {
@@ -34,26 +34,26 @@ impl<'block, F: Filter> Reader<'block, F> {
         Self { lines, filter, meter: Arc::clone(meter) }
     }
 
-    /// A panic of the filter is a "maybe".
+    /// A panic of the filter is a "maybe". The answer is counted in the `slot` of the calling thread.
     #[inline(always)]
-    pub(crate) fn might_contain(&self, hash: KeyHash) -> bool {
-        self.meter.answered(guard(true, || self.filter.might_contain(self.lines, hash)))
+    pub(crate) fn might_contain(&self, hash: KeyHash, slot: Slot) -> bool {
+        self.meter.answered(slot, guard(true, || self.filter.might_contain(self.lines, hash)))
     }
 
     /// [`might_contain`](Self::might_contain) for a filter that never panics.
     #[inline(always)]
-    pub(crate) fn might_contain_unguarded(&self, hash: KeyHash) -> bool {
-        self.meter.answered(self.filter.might_contain(self.lines, hash))
+    pub(crate) fn might_contain_unguarded(&self, hash: KeyHash, slot: Slot) -> bool {
+        self.meter.answered(slot, self.filter.might_contain(self.lines, hash))
     }
 
     /// Answers up to [`BATCH`] hashes.
     #[inline]
-    pub(crate) fn might_contain_batch(&self, hashes: &[KeyHash]) -> [bool; BATCH] {
+    pub(crate) fn might_contain_batch(&self, hashes: &[KeyHash], slot: Slot) -> [bool; BATCH] {
         let mut out = [true; BATCH];
         if let Some(out) = out.get_mut(..hashes.len()) {
             self.filter.might_contain_batch(self.lines, hashes, out);
             let maybe = out.iter().filter(|&&maybe| maybe).count();
-            self.meter.probed(hashes.len() as u64, (hashes.len() - maybe) as u64);
+            self.meter.probed(slot, hashes.len() as u64, maybe as u64);
         }
         out
     }

@@ -10,8 +10,9 @@
 //! With fewer than eight probes the spare lanes repeat probe 0 (they multiply by STEP⁰), which needs no mask
 //! and changes no answer. More than eight probes take another round, from the state x₈.
 //!
-//! A single lookup is one call that does it all, from the hash to the answer: what the caller would do around a
-//! smaller kernel costs as much as a fifth of it. In a build that has AVX2 anyway the call is inlined.
+//! A single lookup is one call that does all that depends on the hash, and nothing else: what depends on the filter
+//! alone (that it has lines, which multipliers its probes have) is inlined into the caller, whose loop does it once.
+//! In a build that has AVX2 anyway the call is inlined too.
 //!
 //! # Setting bits
 //! The states of step 1 without their low 23 bits are the probes' places in the line, 0 to 511. Each place goes to
@@ -70,8 +71,16 @@ impl Avx2 {
 
     #[inline]
     pub(super) fn might_contain<L: ReadLine>(self, lines: &[L], hash: KeyHash, probes: u8) -> bool {
-        // SAFETY: `self` exists, so `detect` has seen AVX2 on this CPU.
-        unsafe { might_contain(lines, hash, probes) }
+        if lines.is_empty() {
+            return true;
+        }
+        let probes = usize::from(probes);
+        if probes > LANES {
+            // SAFETY: `self` exists, so `detect` has seen AVX2 on this CPU; and there is a line.
+            return unsafe { might_contain_rounds(lines, hash, probes) };
+        }
+        // SAFETY: as above.
+        unsafe { might_contain(lines, hash, multipliers(probes)) }
     }
 
     #[inline]
@@ -210,22 +219,42 @@ fn halves(line: &impl ReadLine) -> (__m256i, __m256i) {
     (bytemuck::must_cast(lower), bytemuck::must_cast(upper))
 }
 
-#[inline]
-#[target_feature(enable = "avx2")]
-fn might_contain(lines: &[impl ReadLine], hash: KeyHash, probes: u8) -> bool {
-    // Every line number is that of a line, if there are any; a panic here would cost every caller registers.
-    let Some(line) = lines.get(line_index(hash, lines.len())) else { return true };
-    let probes = usize::from(probes);
-    if probes > LANES {
-        return test_rounds(line, probe_seed(hash), probes);
-    }
-    let (lower, upper) = halves(line);
-    test_round(lower, upper, probe_seed(hash), multipliers(probes))
+/// The hash's line.
+///
+/// # Safety
+/// There is at least one line.
+#[inline(always)]
+unsafe fn line_of<L: ReadLine>(lines: &[L], hash: KeyHash) -> &L {
+    // SAFETY: the number is a fraction, less than one, of that of the lines, of which there is one. The compiler
+    // doesn't see that, and the check would be a tenth of a lookup.
+    unsafe { lines.get_unchecked(line_index(hash, lines.len())) }
 }
 
-/// Any number of probes, round after round. Out of line, so that the usual lookup is short; and given the line, for
-/// vectors would be passed in memory, and the usual lookup would have to align its stack for them.
+/// A lookup of one to eight probes.
+///
+/// # Safety
+/// There is at least one line.
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn might_contain(lines: &[impl ReadLine], hash: KeyHash, multipliers: &[u32; LANES]) -> bool {
+    // SAFETY: the caller vouches for it.
+    let (lower, upper) = halves(unsafe { line_of(lines, hash) });
+    test_round(lower, upper, probe_seed(hash), multipliers)
+}
+
+/// A lookup of any number of probes. Out of line, so that the usual one is short.
+///
+/// # Safety
+/// There is at least one line.
 #[inline(never)]
+#[target_feature(enable = "avx2")]
+unsafe fn might_contain_rounds(lines: &[impl ReadLine], hash: KeyHash, probes: usize) -> bool {
+    // SAFETY: the caller vouches for it.
+    test_rounds(unsafe { line_of(lines, hash) }, probe_seed(hash), probes)
+}
+
+/// Any number of probes, round after round.
+#[inline]
 #[target_feature(enable = "avx2")]
 fn test_rounds(line: &impl ReadLine, mut seed: u32, probes: usize) -> bool {
     let (lower, upper) = halves(line);
