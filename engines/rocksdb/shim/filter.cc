@@ -19,14 +19,15 @@ const bl_callbacks* rust = nullptr;
 
 namespace {
 
-// GetSliceHash64 for lookups, inlined: the same function (util/hash.cc), less a
-// call that costs a tenth of the lookup. Builders are no faster for it.
-inline uint64_t LookupHash(const Slice& key) {
+// Keys up to here are hashed by straight code in a handful of registers; longer
+// ones take more, which every function that hashes them has to save.
+constexpr size_t kShortKey = 32;
+
+// GetSliceHash64, inlined: the same function (util/hash.cc), less a call that
+// costs a tenth of a lookup.
+inline uint64_t InlinedHash(const Slice& key) {
   return XXPH3_64bits(key.data(), key.size());
 }
-
-// Keys up to here are hashed by straight code in a handful of registers.
-constexpr size_t kShortKey = 32;
 
 // Kept on this side, because Rust can't say that a thread's variable is one of
 // those that the program starts with: it would call a function for the address,
@@ -71,13 +72,39 @@ void HashBuffer::Grow() {
 
 BitsBuilder::~BitsBuilder() { rust->builder_free(builder_); }
 
+inline void BitsBuilder::Add(const uint64_t hash) {
+  if (hashes_.full()) {
+    return GrowAndAdd(hash);
+  }
+  checksum_ ^= hash;
+  hashes_.Push(hash);
+}
+
+void BitsBuilder::GrowAndAdd(const uint64_t hash) {
+  hashes_.Grow();
+  checksum_ ^= hash;
+  hashes_.Push(hash);
+}
+
 // Input is sorted, so repeats are adjacent, and dropping them here keeps the
 // count, and so the size of the filter, true.
-void BitsBuilder::AddKey(const Slice& key) {
-  const uint64_t hash = GetSliceHash64(key);
+inline void BitsBuilder::AddUnlessRepeated(const uint64_t hash) {
   if (hashes_.empty() || hash != hashes_.back()) {
     Add(hash);
   }
+}
+
+// The rare ways, a long key and a full buffer, are the last things that AddKey
+// does: jumps for which the usual way has to keep nothing.
+void BitsBuilder::AddKey(const Slice& key) {
+  if (key.size() > kShortKey) {
+    return AddLongKey(key);
+  }
+  AddUnlessRepeated(InlinedHash(key));
+}
+
+void BitsBuilder::AddLongKey(const Slice& key) {
+  AddUnlessRepeated(GetSliceHash64(key));
 }
 
 // The alternate goes first, so that hashes_.back() is the previous key: a new
@@ -111,7 +138,6 @@ void BitsBuilder::AddKeyAndAlt(const Slice& key, const Slice& alt) {
 // Back to the state of a new builder, which the next partition relies on.
 void BitsBuilder::Reset() {
   hashes_.Clear();
-  entries_.store(0, std::memory_order_relaxed);
   has_previous_alt_ = false;
   previous_alt_ = 0;
   checksum_ = 0;
@@ -194,17 +220,16 @@ inline bool BitsReader::Probe(const uint64_t hash) const {
 
 bool BitsReader::HashMayMatch(const uint64_t hash) { return Probe(hash); }
 
-// The hash of a longer key takes more registers than are free, which alone
-// would make every lookup save some for it: such keys go a way of their own.
+// As in AddKey, the rare way is the last thing that this one does.
 bool BitsReader::MayMatch(const Slice& key) {
   if (key.size() > kShortKey) {
     return LongMayMatch(key);
   }
-  return Probe(LookupHash(key));
+  return Probe(InlinedHash(key));
 }
 
 bool BitsReader::LongMayMatch(const Slice& key) {
-  return Probe(LookupHash(key));
+  return Probe(InlinedHash(key));
 }
 
 // RocksDB sets only may_match[0] beforehand, so every element is written here.
@@ -214,7 +239,7 @@ void BitsReader::MayMatch(int num_keys, Slice** keys, bool* may_match) {
   for (int begin = 0; begin < num_keys; begin += kBatch) {
     const int n = num_keys - begin < kBatch ? num_keys - begin : kBatch;
     for (int i = 0; i < n; ++i) {
-      hashes[i] = LookupHash(*keys[begin + i]);
+      hashes[i] = InlinedHash(*keys[begin + i]);
     }
     reader_.probe_batch(reader_.state, hashes.data(), static_cast<size_t>(n),
                         may_match + begin, counter_slot);

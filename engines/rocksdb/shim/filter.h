@@ -23,7 +23,8 @@ extern const bl_callbacks* rust;
 
 // A growable array of hashes. realloc moves a large one by remapping its pages
 // where a vector would copy it, and the memory serves the next partition. Room
-// that no hash has come to yet is not backed by memory.
+// that no hash has come to yet is not backed by memory. One thread uses it; any
+// may ask for the size.
 class HashBuffer {
  public:
   HashBuffer() = default;
@@ -31,29 +32,32 @@ class HashBuffer {
   HashBuffer(const HashBuffer&) = delete;
   HashBuffer& operator=(const HashBuffer&) = delete;
 
-  void Push(uint64_t hash) {
-    if (size_ == capacity_) {
-      Grow();
-    }
-    data_[size_++] = hash;
+  bool full() const { return size() == capacity_; }
+  void Grow();  // throws std::bad_alloc, as RocksDB's own builders do
+  void Push(uint64_t hash) {  // not when full
+    const size_t size = this->size();
+    data_[size] = hash;
+    set_size(size + 1);
   }
-  void Clear() { size_ = 0; }
+  void Clear() { set_size(0); }
   void Swap(HashBuffer& other) {
+    const size_t size = this->size();
+    set_size(other.size());
+    other.set_size(size);
     std::swap(data_, other.data_);
-    std::swap(size_, other.size_);
     std::swap(capacity_, other.capacity_);
   }
-  bool empty() const { return size_ == 0; }
-  size_t size() const { return size_; }
-  uint64_t back() const { return data_[size_ - 1]; }
+  bool empty() const { return size() == 0; }
+  size_t size() const { return size_.load(std::memory_order_relaxed); }
+  uint64_t back() const { return data_[size() - 1]; }
   uint64_t* data() { return data_; }
   const uint64_t* data() const { return data_; }
 
  private:
-  void Grow();  // throws std::bad_alloc, as RocksDB's own builders do
+  void set_size(size_t size) { size_.store(size, std::memory_order_relaxed); }
 
   uint64_t* data_ = nullptr;
-  size_t size_ = 0;
+  std::atomic<size_t> size_{0};
   size_t capacity_ = 0;
 };
 
@@ -77,7 +81,7 @@ class BitsBuilder final : public rocksdb::FilterBitsBuilder {
   void AddKeyAndAlt(const rocksdb::Slice& key,
                     const rocksdb::Slice& alt) override;
   size_t EstimateEntriesAdded() override {
-    return entries_.load(std::memory_order_relaxed);
+    return hashes_.size();
   }
 
   using rocksdb::FilterBitsBuilder::Finish;
@@ -96,23 +100,19 @@ class BitsBuilder final : public rocksdb::FilterBitsBuilder {
   HashBuffer& hashes() { return hashes_; }
 
  private:
-  void Add(uint64_t hash) {
-    if (detect_corruption_) {
-      checksum_ ^= hash;
-    }
-    hashes_.Push(hash);
-    entries_.store(hashes_.size(), std::memory_order_relaxed);
-  }
+  void AddLongKey(const rocksdb::Slice& key);
+  void AddUnlessRepeated(uint64_t hash);
+  void Add(uint64_t hash);
+  void GrowAndAdd(uint64_t hash);
   void Reset();
 
   void* const builder_;
   const bool detect_corruption_;
   HashBuffer hashes_;
-  // Mirrors hashes_.size(): the only state that other threads read.
-  std::atomic<size_t> entries_{0};
   bool has_previous_alt_ = false;
   uint64_t previous_alt_ = 0;
-  // XOR of every hash as it was added, when corruption is to be detected.
+  // XOR of every hash as it was added, to detect corruption. It costs less than
+  // to ask whether that is wanted.
   uint64_t checksum_ = 0;
   // The hashes of the block that was finished last, for MaybePostVerify.
   HashBuffer finished_;
