@@ -8,7 +8,7 @@ use super::shape::with_constant_r;
 use crate::hash::KeyHash;
 use crate::probe::kernel::Isa;
 
-#[inline]
+#[inline(always)]
 pub(super) fn might_contain(view: &CompactView<'_>, y: u64) -> bool {
     match view.backend.isa() {
         Isa::Scalar => with_constant_r!(view.r(), R => portable::one::<R>(view, y), else true),

@@ -35,7 +35,7 @@ pub struct CompactLayout {
     lines: usize,
     /// Which coefficients count in the tail.
     tail_mask: [u64; 2],
-    r: usize,
+    r: u8,
 }
 
 impl CompactLayout {
@@ -53,7 +53,7 @@ impl CompactLayout {
         let directory = Directory::load(r, lines)?;
         let first = if directory.layers().len() == 1 { 0 } else { directory.layers()[0] };
         let tail_mask = slot_mask(tail_slots(r, directory.layers().len()));
-        Ok(Self { directory, first, lines: lines.len(), tail_mask, r })
+        Ok(Self { directory, first, lines: lines.len(), tail_mask, r: fingerprint_bits })
     }
 
     /// The filter in `lines`, which must be those that the layout was read from; `None` if they are more or
@@ -75,9 +75,10 @@ impl CompactLayout {
     }
 
     /// Fingerprint bits per key: the false-positive rate is 2 to the power of minus this.
+    #[inline]
     #[must_use]
     pub fn fingerprint_bits(&self) -> u8 {
-        u8::try_from(self.r).unwrap_or(u8::MAX)
+        self.r
     }
 }
 
@@ -96,7 +97,7 @@ impl CompactView<'_> {
     /// Fingerprint bits per key.
     #[inline(always)]
     pub(super) fn r(&self) -> usize {
-        self.layout.r
+        usize::from(self.layout.r)
     }
 
     /// Checks that the bits which every line reserves are zero. Reads the whole body.
@@ -116,8 +117,8 @@ impl CompactView<'_> {
     }
 
     /// Whether the key with this hash may be present. `false` is a fact; `true` is a probability.
+    #[inline(always)]
     #[must_use]
-    #[inline]
     pub fn might_contain(&self, hash: KeyHash) -> bool {
         kernel::might_contain(self, hash.get())
     }

@@ -14,7 +14,7 @@ use bloomline::sizing::{BlockedParams, blocked_fpp};
 
 use crate::Error;
 use crate::policy::Blocked;
-use crate::reader::Filter;
+use crate::reader::{Filter, Settled};
 
 /// The most bytes that RocksDB's 32-bit lengths can express in whole lines.
 pub(crate) const MAX_BYTES: u64 = 0xffff_ffc0;
@@ -134,6 +134,8 @@ impl Filter for OneVector {
         self.0.might_contain_batch(lines, hashes, out);
     }
 }
+
+impl Settled for OneVector {}
 
 /// Keys of a batched lookup: RocksDB's `MultiGet` asks for at most so many.
 pub(crate) const BATCH: usize = 32;

@@ -15,12 +15,12 @@ use bloomline::line::LineBytes;
 use crate::block::{self, Kind};
 use crate::blocked::{BATCH, Kernel, OneVector};
 use crate::builder::{Builder, Format};
-use crate::compact::{self, Layers};
+use crate::compact::{self, Layers, OneWidth};
 use crate::counters::{Meter, Slot};
 use crate::faults::{self, Stage};
 use crate::ffi::{Callbacks, RawChoice, RawContext, RawReader, choice, open};
 use crate::policy::{Leaf, Shared};
-use crate::reader::{Filter, Reader};
+use crate::reader::{Filter, Reader, Settled};
 use crate::relaxed;
 
 pub(crate) static CALLBACKS: Callbacks = Callbacks {
@@ -241,11 +241,11 @@ unsafe extern "C" fn reader_open(
             Kind::Blocked { lines, probes } => Kernel::new(lines, probes).map(|kernel| {
                 let lines = block::lines(block);
                 OneVector::new(kernel)
-                    .map_or_else(|| raw(lines, kernel, meter), |one| raw_one_vector(lines, one, meter))
+                    .map_or_else(|| raw(lines, kernel, meter), |one| raw_settled(lines, one, meter))
             }),
             Kind::Compact { fingerprint_bits, .. } => {
                 let lines = compact::lines(block);
-                Layers::read(lines, fingerprint_bits).map(|layers| raw(lines, layers, meter))
+                Layers::read(lines, fingerprint_bits).map(|layers| raw_layers(lines, layers, meter))
             }
         };
         opened.map_or(open::MAY_MATCH, |reader| {
@@ -282,26 +282,39 @@ unsafe extern "C" fn reader_probe<F: Filter>(
     reader.might_contain(hash, Slot(slot))
 }
 
-/// [`raw`] with a probe of its own. That there is a [`OneVector`] shows that this processor can run it.
-fn raw_one_vector(lines: &[LineBytes], filter: OneVector, meter: &Arc<Meter>) -> RawReader {
+/// The reader of a compact filter: with a probe for its fingerprint bits, where the processor has one.
+fn raw_layers(lines: &[LineBytes], layers: Layers, meter: &Arc<Meter>) -> RawReader {
+    macro_rules! settled {
+        ($($bits:literal)*) => {
+            $(if let Some(layers) = OneWidth::<$bits>::new(&layers) {
+                return raw_settled(lines, layers, meter);
+            })*
+        };
+    }
+    settled!(4 5 6 7 8 9 10 11 12 13 14 15 16);
+    raw(lines, layers, meter)
+}
+
+/// [`raw`] with a probe of its own.
+fn raw_settled<F: Settled>(lines: &[LineBytes], filter: F, meter: &Arc<Meter>) -> RawReader {
     let reader = raw(lines, filter, meter);
     #[cfg(target_arch = "x86_64")]
-    return RawReader { probe: Some(one_vector_probe), ..reader };
+    return RawReader { probe: Some(settled_probe::<F>), ..reader };
     #[cfg(not(target_arch = "x86_64"))]
     reader
 }
 
-/// [`reader_probe`] for the processors that have [`OneVector`]s, so that the kernel becomes part of it. Nothing in it
-/// panics, and a guard would not be compiled for them.
+/// [`reader_probe`] with the kernel as a part of it. Nothing in it panics, and a guard would not be compiled for the
+/// processor.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-unsafe extern "C" fn one_vector_probe(state: *const c_void, hash: KeyHash, slot: usize) -> bool {
-    // SAFETY: the shim's BitsReader owns the state that `raw` made for a `OneVector`, and the block lives as long.
-    let reader = unsafe { &*state.cast::<Reader<'_, OneVector>>() };
+unsafe extern "C" fn settled_probe<F: Settled>(state: *const c_void, hash: KeyHash, slot: usize) -> bool {
     if !Slot(slot).is_own() {
         // SAFETY: the same state, for the same kind of filter.
-        return unsafe { reader_probe::<OneVector>(state, hash, slot) };
+        return unsafe { reader_probe::<F>(state, hash, slot) };
     }
+    // SAFETY: the shim's BitsReader owns the state that `raw` made for an `F`, and the block lives as long.
+    let reader = unsafe { &*state.cast::<Reader<'_, F>>() };
     reader.might_contain_unguarded(hash, Slot(slot))
 }
 

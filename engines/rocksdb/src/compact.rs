@@ -19,6 +19,7 @@
 //! the smaller one, and a stock RocksDB uses it: that is what is then written.
 
 use std::ffi::c_char;
+use std::hint::assert_unchecked;
 use std::sync::LazyLock;
 
 use bloomline::compact::{CompactBody, CompactLayout, build};
@@ -34,7 +35,7 @@ use crate::block::TRAILER;
 use crate::blocked::{self, MAX_BYTES, bytes_for, keys_for};
 use crate::ffi;
 use crate::policy::Blocked;
-use crate::reader::Filter;
+use crate::reader::{Filter, Settled};
 
 /// The trailer of a compact block. Its first byte is −77, a marker that RocksDB reserves.
 pub(crate) const COMPACT_TRAILER: [u8; TRAILER] = [0xb3, 0, 0, 0, 0];
@@ -212,10 +213,11 @@ impl Layers {
 }
 
 impl Filter for Layers {
-    #[inline]
+    #[inline(always)]
     fn might_contain(&self, lines: &[LineBytes], hash: KeyHash) -> bool {
-        let view = self.layout.view(self.backend, lines);
-        view.is_none_or(|view| view.might_contain(hash))
+        // No closure: it would not be compiled for the processor that a `OneWidth` is for.
+        let Some(view) = self.layout.view(self.backend, lines) else { return true };
+        view.might_contain(hash)
     }
 
     fn might_contain_batch(&self, lines: &[LineBytes], hashes: &[KeyHash], out: &mut [bool]) {
@@ -225,6 +227,35 @@ impl Filter for Layers {
         }
     }
 }
+
+/// The [`Layers`] of a filter of `BITS` fingerprint bits, on a processor with AVX2.
+#[derive(Clone, Debug)]
+pub(crate) struct OneWidth<const BITS: u8>(Layers);
+
+impl<const BITS: u8> OneWidth<BITS> {
+    pub(crate) fn new(layers: &Layers) -> Option<Self> {
+        let settled = layers.layout.fingerprint_bits() == BITS && Backend::avx2() == Some(layers.backend);
+        settled.then(|| Self(layers.clone()))
+    }
+}
+
+impl<const BITS: u8> Filter for OneWidth<BITS> {
+    #[inline(always)]
+    fn might_contain(&self, lines: &[LineBytes], hash: KeyHash) -> bool {
+        let Self(layers) = self;
+        // SAFETY: `new` has seen both, for AVX2 is not the portable backend, and neither changes.
+        unsafe {
+            assert_unchecked(layers.layout.fingerprint_bits() == BITS && layers.backend != Backend::scalar());
+        }
+        layers.might_contain(lines, hash)
+    }
+
+    fn might_contain_batch(&self, lines: &[LineBytes], hashes: &[KeyHash], out: &mut [bool]) {
+        self.0.might_contain_batch(lines, hashes, out);
+    }
+}
+
+impl<const BITS: u8> Settled for OneWidth<BITS> {}
 
 #[cfg(test)]
 mod tests {

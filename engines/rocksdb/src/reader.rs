@@ -18,6 +18,10 @@ pub(crate) trait Filter {
     fn might_contain_batch(&self, lines: &[LineBytes], hashes: &[KeyHash], out: &mut [bool]);
 }
 
+/// A filter whose kernel is known to the compiler: one that runs on processors with AVX2, BMI1, BMI2 and POPCNT, that
+/// has nothing to choose during a lookup, and that never panics. That there is one shows that this processor can run it.
+pub(crate) trait Settled: Filter {}
+
 /// An open filter.
 ///
 /// It holds the policy's counters, not the policy: in a shared cache it may outlive the latter. The kind is a type,
@@ -42,7 +46,10 @@ impl<'block, F: Filter> Reader<'block, F> {
 
     /// [`might_contain`](Self::might_contain) for a filter that never panics.
     #[inline(always)]
-    pub(crate) fn might_contain_unguarded(&self, hash: KeyHash, slot: Slot) -> bool {
+    pub(crate) fn might_contain_unguarded(&self, hash: KeyHash, slot: Slot) -> bool
+    where
+        F: Settled,
+    {
         self.meter.answered(slot, self.filter.might_contain(self.lines, hash))
     }
 
