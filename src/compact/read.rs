@@ -25,6 +25,14 @@ const BATCH: usize = 32;
 /// Keys whose lines are asked for at one time.
 const TURN: usize = 8;
 
+/// Bumped keys to take on together: loops over a few at a time end where no branch predictor expects it.
+const GROUP: usize = 16;
+
+/// Room for bumped keys. Fewer than a group wait for theirs when a batch comes, and another batch comes before they
+/// are answered.
+const BUMPED: usize = 128;
+const _: () = assert!(GROUP + 2 * BATCH <= BUMPED);
+
 /// How the lines of a body are used: what its directory says, checked against the number of lines.
 #[derive(Clone, Debug)]
 pub struct CompactLayout {
@@ -178,32 +186,30 @@ impl CompactView<'_> {
             }
             return;
         }
-        // Lines come while the batch before theirs is tested, and those of the second layer while the batch after
-        // is. Asking and testing take turns at a few keys each: all lines of a batch at once overflow what a core
-        // can have on its way, and it then waits with nothing on its way; turn by turn for single keys, there is
-        // more in hand than there are registers.
+        // Lines come while the batch before theirs is tested. Asking and testing take turns at a few keys each: all
+        // lines of a batch at once overflow what a core can have on its way, and it then waits with nothing on its
+        // way; turn by turn for single keys, there is more in hand than there are registers.
         let (mut places, mut next_places) = (&mut [Place::new(0, 1); BATCH], &mut [Place::new(0, 1); BATCH]);
-        let (mut bumped, mut bumped_before) = (&mut [(0, 0); BATCH], &mut [(0, 0); BATCH]);
-        let mut before: (&mut [bool], usize) = (&mut [], 0);
-        let mut batches = hashes.chunks(BATCH).peekable();
-        self.fetch_first(batches.peek().copied().unwrap_or_default(), places);
-        for answers in answers.chunks_mut(BATCH) {
-            let batch = batches.next().unwrap_or_default();
-            let mut next = batches.peek().copied().unwrap_or_default().chunks(TURN);
-            let places_of_turns = places.chunks(TURN).zip(next_places.chunks_mut(TURN));
-            let turns = batch.chunks(TURN).zip(answers.chunks_mut(TURN)).zip(places_of_turns).enumerate();
-            let mut bumps = 0;
-            for (turn, ((hashes, answers), (places, next_places))) in turns {
+        let mut bumped = Bumped { keys: [(0, 0); BUMPED], len: 0, asked: 0 };
+        let mut batches = hashes.chunks(BATCH).zip((0..).step_by(BATCH)).peekable();
+        self.fetch_first(hashes.get(..BATCH).unwrap_or(hashes), places);
+        while let Some((batch, start)) = batches.next() {
+            let mut next = batches.peek().map_or(&[][..], |(batch, _)| batch).chunks(TURN);
+            let turns = batch.chunks(TURN).zip((start..).step_by(TURN));
+            for ((hashes, start), (places, next_places)) in
+                turns.zip(places.chunks(TURN).zip(next_places.chunks_mut(TURN)))
+            {
                 self.fetch_first(next.next().unwrap_or_default(), next_places);
-                bumps = self.test_first::<R>(hashes, places, answers, bumped, bumps, TURN * turn);
+                self.test_first::<R>(hashes, places, answers, start, &mut bumped);
             }
-            self.fetch_second(&mut bumped[..bumps]);
-            answer_bumped(before.0, &bumped_before[..before.1], &deeper);
-            before = (answers, bumps);
             std::mem::swap(&mut places, &mut next_places);
-            std::mem::swap(&mut bumped, &mut bumped_before);
+            self.test_second::<R>(&mut bumped, answers, &deeper);
+            if bumped.len >= GROUP {
+                self.fetch_second(&mut bumped);
+            }
         }
-        answer_bumped(before.0, &bumped_before[..before.1], &deeper);
+        self.fetch_second(&mut bumped);
+        self.test_second::<R>(&mut bumped, answers, &deeper);
     }
 
     /// Places keys in the first layer and asks for their lines.
@@ -215,47 +221,78 @@ impl CompactView<'_> {
         }
     }
 
-    /// Tests keys in the first layer, which are those of the batch from `start` on. Adds those that were bumped to
-    /// the first `bumps` of the list, each by its number in the batch, and returns how many it has then; their
-    /// answers are to be overwritten.
+    /// Tests keys in the first layer, of which the first is number `start` of all. Adds those that were bumped to
+    /// `bumped`; their answers are to be overwritten.
     #[inline(always)]
     fn test_first<const R: usize>(
         &self,
         hashes: &[KeyHash],
         places: &[Place],
         answers: &mut [bool],
-        bumped: &mut [(usize, u64); BATCH],
-        mut bumps: usize,
         start: usize,
-    ) -> usize {
+        bumped: &mut Bumped,
+    ) {
+        let answers = answers.get_mut(start..).unwrap_or_default();
         for (i, ((hash, &place), answer)) in hashes.iter().zip(places).zip(answers).enumerate() {
             let Some(line) = self.first.get(place.line) else { continue };
             // Whether a key was bumped is the one thing that no branch predictor can know: written at every step
             // and kept where it was, without a branch.
-            bumped[bumps % BATCH] = (start + i, hash.get());
-            bumps += usize::from(place.rank::<R>() < tau::<R>(line));
+            bumped.keys[bumped.len % BUMPED] = (start + i, hash.get());
+            bumped.len += usize::from(place.rank::<R>() < tau::<R>(line));
             *answer = holds::<R>(line, coefficients::<R>(hash.get()), place);
         }
-        bumps
     }
 
     /// Takes bumped keys on to the second layer and asks for their lines.
     #[inline(always)]
-    fn fetch_second(&self, bumped: &mut [(usize, u64)]) {
+    fn fetch_second(&self, bumped: &mut Bumped) {
         let second = self.layout.directory.between().first().copied().unwrap_or(1);
-        for (_, y) in bumped {
+        for (_, y) in bumped.keys.iter_mut().take(bumped.len).skip(bumped.asked) {
             *y = next_layer(*y);
             prefetch(self.rest, Place::new(*y, second).line);
         }
+        bumped.asked = bumped.len;
+    }
+
+    /// Overwrites the answers of the keys whose lines were asked for, and takes these keys out.
+    #[inline(always)]
+    fn test_second<const R: usize>(
+        &self,
+        bumped: &mut Bumped,
+        answers: &mut [bool],
+        deeper: impl Fn(u64) -> bool,
+    ) {
+        let second = self.layout.directory.between().first().copied().unwrap_or(0);
+        let lines = self.rest.get(..second).unwrap_or_default();
+        // As in the first layer, without a branch on whether a key was bumped: those that were come to the front.
+        let mut again = 0;
+        for k in 0..bumped.asked.min(BUMPED) {
+            let (i, y) = bumped.keys[k];
+            let place = Place::new(y, lines.len());
+            bumped.keys[again] = (i, y);
+            let Some(line) = lines.get(place.line) else {
+                again += 1;
+                continue;
+            };
+            again += usize::from(place.rank::<R>() < tau::<R>(line));
+            if let Some(answer) = answers.get_mut(i) {
+                *answer = holds::<R>(line, coefficients::<R>(y), place);
+            }
+        }
+        for &(i, y) in &bumped.keys[..again] {
+            if let Some(answer) = answers.get_mut(i) {
+                *answer = deeper(y);
+            }
+        }
+        bumped.keys.copy_within(bumped.asked..bumped.len, 0);
+        bumped.len -= bumped.asked;
+        bumped.asked = 0;
     }
 }
 
-/// Overwrites the answers of keys that the first layer bumped.
-#[inline(always)]
-fn answer_bumped(answers: &mut [bool], bumped: &[(usize, u64)], deeper: impl Fn(u64) -> bool) {
-    for &(i, y) in bumped {
-        if let Some(answer) = answers.get_mut(i) {
-            *answer = deeper(y);
-        }
-    }
+/// Keys that the first layer bumped, each with its number: of those `asked`, the lines are on their way.
+struct Bumped {
+    keys: [(usize, u64); BUMPED],
+    len: usize,
+    asked: usize,
 }

@@ -272,11 +272,7 @@ fn raw<F: Filter>(lines: &[LineBytes], filter: F, meter: &Arc<Meter>) -> RawRead
     }
 }
 
-unsafe extern "C" fn reader_probe<F: Filter>(
-    state: *const c_void,
-    hash: KeyHash,
-    slot: usize,
-) -> bool {
+unsafe extern "C" fn reader_probe<F: Filter>(state: *const c_void, hash: KeyHash, slot: usize) -> bool {
     // SAFETY: the shim's BitsReader owns the state that `raw` made with this function, and the block lives as long.
     let reader = unsafe { &*state.cast::<Reader<'_, F>>() };
     reader.might_contain(hash, Slot(slot))

@@ -109,11 +109,7 @@ impl Meter {
     /// a jump for which the usual one has to keep nothing.
     #[inline(always)]
     pub(crate) fn answered(&self, slot: Slot, maybe: bool) -> bool {
-        if self.probed_alone(slot, 1, maybe.into()) {
-            maybe
-        } else {
-            self.answered_elsewhere(slot.0, maybe)
-        }
+        if self.probed_alone(slot, 1, maybe.into()) { maybe } else { self.answered_elsewhere(slot.0, maybe) }
     }
 
     /// Counts in a slot that one thread has for itself; false for any other.
