@@ -20,17 +20,17 @@ use crate::probe::Backend;
 use crate::sizing::compact::{MAX_R, MIN_R, slots, tail_slots, tau_bits};
 
 /// Keys whose lines are on their way at one time.
-const BATCH: usize = 32;
+const BATCH: usize = 16;
 
 /// Keys whose lines are asked for at one time.
 const TURN: usize = 8;
 
 /// Bumped keys to take on together: loops over a few at a time end where no branch predictor expects it.
-const GROUP: usize = 16;
+const GROUP: usize = 8;
 
 /// Room for bumped keys. Fewer than a group wait for theirs when a batch comes, and another batch comes before they
 /// are answered.
-const BUMPED: usize = 128;
+const BUMPED: usize = 64;
 const _: () = assert!(GROUP + 2 * BATCH <= BUMPED);
 
 /// How the lines of a body are used: what its directory says, checked against the number of lines.

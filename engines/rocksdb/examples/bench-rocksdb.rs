@@ -6,7 +6,8 @@
 //!
 //! Every contender gets the same keys through RocksDB's own interfaces: the virtual `AddKey`, `Finish`, `MayMatch` and
 //! `HashMayMatch` of the objects that a table would get, called from C++ in a loop. `HashMayMatch` takes the hash of a
-//! key, ready: the filter itself, where `MayMatch` hashes 20 bytes first. Answers are checked before anything is
+//! key, ready: the filter itself, where `MayMatch` hashes 20 bytes first. "The library by itself" asks the same lines
+//! by ready hash from Rust, without RocksDB's interface, its unaligned memory and the plugin's counters. Answers are checked before anything is
 //! timed, and every timed pass must give the count of the checked one. Rounds are interleaved (each contender once per
 //! round, in turn), and the medians are printed, so that a machine that slows down slows all of them.
 
@@ -18,6 +19,13 @@ use std::ops::Range;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use bloomline::KeyHash;
+use bloomline::compact::CompactLayout;
+use bloomline::filter::FilterBlock;
+use bloomline::format::HEADER_BYTES;
+use bloomline::line::{LINE_BYTES, LineBuf};
+use bloomline::probe::{Backend, Probe};
+use bloomline::sizing::BlockedParams;
 use bloomline_rocksdb::testing::{BitsBuilder, BitsReader, Keys, Policy, key_hash};
 use bloomline_rocksdb::{FilterPolicy, Tickers, inspect};
 use rocksdb::{BlockBasedOptions, Cache, DB, Options, WriteBatch};
@@ -85,6 +93,51 @@ impl Sample {
     }
 }
 
+/// Bloomline's filter of a block, asked by itself. Its lines are copied to where a filter of the library has them: each
+/// in one line of the cache, where RocksDB's buffers start anywhere.
+struct Library {
+    lines: LineBuf,
+    schema: Schema,
+}
+
+enum Schema {
+    Blocked(BlockedParams),
+    Compact(CompactLayout),
+}
+
+impl Library {
+    /// The filter in a block of the plugin's, less RocksDB's trailer of five bytes.
+    fn of(block: &[u8], policy: &str) -> Option<Self> {
+        let (body, trailer) = block.split_last_chunk::<5>()?;
+        let (schema, bytes) = if policy.starts_with("bloomline:blocked") {
+            let params = BlockedParams::explicit(body.len() as u64 * 8, trailer[2].into()).ok()?;
+            (Schema::Blocked(params), body)
+        } else if policy.starts_with("bloomline:compact") {
+            let layout = FilterBlock::open(body).ok()?.compact_layout()?.clone();
+            (Schema::Compact(layout), body.get(HEADER_BYTES..)?)
+        } else {
+            return None;
+        };
+        let mut lines = LineBuf::zeroed(bytes.len() / LINE_BYTES).ok()?;
+        lines.lines_mut().as_flattened_mut().copy_from_slice(bytes);
+        Some(Self { lines, schema })
+    }
+
+    fn count_hashes(&self, hashes: &[u64]) -> usize {
+        let (backend, lines) = (Backend::detect(), self.lines.lines());
+        let hashes = hashes.iter().map(|&hash| KeyHash::new(hash));
+        match &self.schema {
+            &Schema::Blocked(params) => {
+                hashes.filter(move |&hash| params.might_contain(backend, lines, hash)).count()
+            }
+            Schema::Compact(layout) => {
+                let view = layout.view(backend, lines).expect("the lines of the layout");
+                hashes.filter(move |&hash| view.might_contain(hash)).count()
+            }
+        }
+    }
+}
+
 type Count = fn(&BitsReader<'_>, &Sample) -> usize;
 
 /// How a lookup is asked for: a row of the tables for absent keys, and one for present ones.
@@ -125,15 +178,16 @@ fn header(title: &str) {
     println!("|{:-<36}|{}", "", format!("{:->19}:|", "").repeat(CONTENDERS.len()));
 }
 
-/// Builds the filter of `keys` keys; returns the builder and the nanoseconds per key.
-fn build(policy: &Policy, keys: u64) -> (BitsBuilder, f64) {
+/// Builds the filter of `keys` keys; returns the builder, and the nanoseconds per key of all and of the part that the
+/// hashes don't take, [`BitsBuilder::finish`].
+fn build(policy: &Policy, keys: u64) -> (BitsBuilder, [f64; 2]) {
     let mut builder = policy.builder(3, false).expect("a policy that builds filters");
-    let mut spent = 0.0;
+    let mut adding = 0.0;
     for chunk in chunks(keys).map(present) {
-        spent += time(1, || builder.add(&chunk));
+        adding += time(1, || builder.add(&chunk));
     }
-    spent += time(1, || builder.finish().map(<[u8]>::len));
-    (builder, spent / ratio(keys, 1))
+    let finishing = time(1, || builder.finish().map(<[u8]>::len));
+    (builder, [adding + finishing, finishing].map(|spent| spent / ratio(keys, 1)))
 }
 
 /// The filters by themselves.
@@ -143,6 +197,8 @@ fn filters(keys: u64, rounds: usize) {
     let blocks: Vec<&[u8]> =
         builders.iter().map(|builder| builder.block().expect("a finished filter")).collect();
     let readers: Vec<_> = policies.iter().zip(&blocks).map(|(policy, block)| policy.reader(block)).collect();
+    let libraries: Vec<_> =
+        blocks.iter().zip(CONTENDERS).map(|(block, (_, id))| Library::of(block, id)).collect();
 
     let mut rates = Vec::new();
     for (reader, (name, _)) in readers.iter().zip(CONTENDERS) {
@@ -163,11 +219,14 @@ fn filters(keys: u64, rounds: usize) {
         ("absent", Sample::new(scattered(keys.max(LOOKUPS)).map(|number| key(number * 2 + 1)))),
         ("present", Sample::new(scattered(keys).map(|number| key(number * 2)))),
     ];
-    let mut builds = vec![Vec::new(); CONTENDERS.len()];
+    let mut builds = vec![[const { Vec::new() }; 2]; CONTENDERS.len()];
+    let mut by_itself = vec![[const { Vec::new() }; 2]; CONTENDERS.len()];
     let mut lookups = vec![[const { [const { Vec::new() }; 2] }; LOOKUP_KINDS.len()]; CONTENDERS.len()];
     for _ in 0..rounds {
         for (at, (policy, reader)) in policies.iter().zip(&readers).enumerate() {
-            builds[at].push(build(policy, keys).1);
+            for (times, spent) in builds[at].iter_mut().zip(build(policy, keys).1) {
+                times.push(spent);
+            }
             // The build has driven this filter out of the cache: a pass that is not timed brings it back.
             let maybe = samples.each_ref().map(|(_, sample)| reader.count(&sample.keys));
             for _ in 0..PASSES {
@@ -179,18 +238,36 @@ fn filters(keys: u64, rounds: usize) {
                     }
                 }
             }
+            let Some(library) = &libraries[at] else { continue };
+            library.count_hashes(&samples[0].1.hashes);
+            for _ in 0..PASSES {
+                for (((_, sample), times), maybe) in samples.iter().zip(&mut by_itself[at]).zip(maybe) {
+                    let mut counted = 0;
+                    times.push(time(LOOKUPS, || counted = library.count_hashes(&sample.hashes)));
+                    assert_eq!(counted, maybe, "the library answers otherwise than the plugin");
+                }
+            }
         }
     }
 
     header(&format!("filter of {keys} keys"));
     row("bits per key", blocks.iter().map(|b| format!("{:.3}", ratio(b.len() as u64 * 8, keys))));
     row("false positives", rates.iter().map(|rate| format!("{:.3}%", rate * 100.0)));
-    row("build, ns/key", builds.into_iter().map(|times| format!("{:.1}", median(times))));
+    for (name, part) in [("build, ns/key", 0), ("build, of ready hashes, ns/key", 1)] {
+        row(name, builds.iter().map(|times| format!("{:.1}", median(times[part].clone()))));
+    }
     for (kind, (suffix, _)) in LOOKUP_KINDS.iter().enumerate() {
         for (at, (which, _)) in samples.iter().enumerate() {
             let medians = lookups.iter().map(|times| format!("{:.1}", median(times[kind][at].clone())));
             row(&format!("lookup {which}{suffix}, ns"), medians);
         }
+    }
+    for (at, (which, _)) in samples.iter().enumerate() {
+        let medians = by_itself.iter().map(|times| match &times[at] {
+            none if none.is_empty() => "–".to_owned(),
+            times => format!("{:.1}", median(times.clone())),
+        });
+        row(&format!("the library by itself, {which}, ns"), medians);
     }
 }
 
