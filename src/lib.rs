@@ -50,6 +50,7 @@ pub mod line;
 pub mod mmap;
 pub mod probe;
 pub mod sizing;
+mod stripes;
 mod sync;
 pub mod table;
 

@@ -65,7 +65,8 @@ pub fn lines_of(bytes: &[u8]) -> Option<&[LineBytes]> {
     bytemuck::try_cast_slice(bytes).ok()
 }
 
-/// Asks the CPU to bring line `index` near, ahead of its use. Never faults, whatever the index; changes nothing.
+/// Asks the CPU to bring line `index` near, ahead of its use: both cache lines that it lies in, where it lies across two.
+/// Never faults, whatever the index; changes nothing.
 #[inline(always)]
 pub(crate) fn prefetch<L: ReadLine>(lines: &[L], index: usize) {
     #[cfg(target_arch = "x86_64")]
@@ -73,7 +74,11 @@ pub(crate) fn prefetch<L: ReadLine>(lines: &[L], index: usize) {
     // SAFETY: a prefetch is a hint that can't fault, at any address.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(lines.as_ptr().wrapping_add(index).cast());
+        let line: *const i8 = lines.as_ptr().wrapping_add(index).cast();
+        _mm_prefetch::<_MM_HINT_T0>(line);
+        if !lines.as_ptr().addr().is_multiple_of(LINE_BYTES) {
+            _mm_prefetch::<_MM_HINT_T0>(line.wrapping_add(LINE_BYTES - 1));
+        }
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (lines, index);

@@ -22,7 +22,6 @@
 
 use super::bloom::{Schema, fill};
 use super::interface::implement;
-use super::stripes::StripedCount;
 use super::{Bloom, hash_in_chunks};
 use crate::error::FilterError;
 use crate::format::{HEADER_BYTES, Header, crc32};
@@ -30,6 +29,7 @@ use crate::hash::{Hasher, KeyHash};
 use crate::line::{AtomicLines, LINE_BYTES, ReadLine};
 use crate::probe::Backend;
 use crate::sizing::{BlockedParams, ClassicParams};
+use crate::stripes::StripedCount;
 
 /// A blocked Bloom filter that threads add to and query at the same time, without a lock.
 ///

@@ -26,7 +26,6 @@ mod merge;
 mod options;
 mod reader;
 mod scalable;
-mod stripes;
 mod synchronized;
 mod view;
 

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use crate::stripes::Striped;
+
 /// How the lookups of a reader have gone, since it was opened.
 ///
 /// `lookups` is the sum of `filter_negatives`, `false_positives`, `found` and those lookups that found nothing
@@ -36,11 +38,13 @@ pub(super) enum Outcome {
     Absent,
 }
 
-/// The live counters: each lookup adds to one by its outcome, and to another if it read a block. They have a
-/// cache line of their own, so that counting does not slow down readers of the fields around them.
+/// The live counters. Lookups of several threads would otherwise wait for each other here, and nowhere else.
+#[derive(Debug)]
+pub(super) struct Counters(Striped<Counts>);
+
+/// Each lookup adds to one by its outcome, and to another if it read a block.
 #[derive(Debug, Default)]
-#[repr(align(64))]
-pub(super) struct Counters {
+struct Counts {
     filter_negatives: AtomicU64,
     false_positives: AtomicU64,
     found: AtomicU64,
@@ -49,36 +53,47 @@ pub(super) struct Counters {
     filter_unusable: AtomicU64,
 }
 
+impl Default for Counters {
+    fn default() -> Self {
+        Self(Striped::new(|_| Counts::default()))
+    }
+}
+
 impl Counters {
+    #[inline]
     pub(super) fn count(&self, outcome: Outcome) {
+        let own = self.0.own();
         let counter = match outcome {
-            Outcome::FilterNegative => &self.filter_negatives,
-            Outcome::FalsePositive => &self.false_positives,
-            Outcome::Found => &self.found,
-            Outcome::Absent => &self.absent,
+            Outcome::FilterNegative => &own.filter_negatives,
+            Outcome::FalsePositive => &own.false_positives,
+            Outcome::Found => &own.found,
+            Outcome::Absent => &own.absent,
         };
         counter.fetch_add(1, Relaxed);
     }
 
     pub(super) fn count_block_read(&self) {
-        self.block_reads.fetch_add(1, Relaxed);
+        self.0.own().block_reads.fetch_add(1, Relaxed);
     }
 
     pub(super) fn count_unusable(&self) {
-        self.filter_unusable.fetch_add(1, Relaxed);
+        self.0.own().filter_unusable.fetch_add(1, Relaxed);
     }
 
     pub(super) fn snapshot(&self) -> ReadStats {
-        let [filter_negatives, false_positives, found, absent] =
-            [&self.filter_negatives, &self.false_positives, &self.found, &self.absent]
-                .map(|counter| counter.load(Relaxed));
+        let sum = |counter: fn(&Counts) -> &AtomicU64| -> u64 {
+            self.0.iter().map(|counts| counter(counts).load(Relaxed)).sum()
+        };
+        let filter_negatives = sum(|counts| &counts.filter_negatives);
+        let false_positives = sum(|counts| &counts.false_positives);
+        let found = sum(|counts| &counts.found);
         ReadStats {
-            lookups: filter_negatives + false_positives + found + absent,
+            lookups: filter_negatives + false_positives + found + sum(|counts| &counts.absent),
             filter_negatives,
             false_positives,
             found,
-            block_reads: self.block_reads.load(Relaxed),
-            filter_unusable: self.filter_unusable.load(Relaxed),
+            block_reads: sum(|counts| &counts.block_reads),
+            filter_unusable: sum(|counts| &counts.filter_unusable),
         }
     }
 }

@@ -38,6 +38,16 @@ struct bl_choice {
   uint32_t kind;
   double bits_per_key;
   void* builder;
+  bool one_piece;  // the builder wants its hashes in one piece
+};
+
+// Hashes in chunks of BL_CHUNK, the last of what is left.
+constexpr size_t BL_CHUNK = 8192;
+
+struct bl_hashes {
+  const uint64_t* const* chunks;
+  size_t n;        // of hashes
+  bool one_piece;  // all chunks follow each other in one array
 };
 
 // How a stored filter is to be read.
@@ -82,13 +92,13 @@ struct bl_callbacks {
   double (*builder_rate)(const void* builder, size_t n, size_t bytes);
   // First half of building, of at least one hash: the exact length of the
   // block, or 0 when no filter can be made (also on a panic).
-  size_t (*builder_prepare)(void* builder, const uint64_t* hashes, size_t n);
+  size_t (*builder_prepare)(void* builder, bl_hashes hashes);
   // Second half: fills out[0..len), which is all zero, with the same hashes.
   // False: the buffer is not a filter (also on a panic).
-  bool (*builder_write)(void* builder, const uint64_t* hashes, size_t n,
-                        uint8_t* out, size_t len);
+  bool (*builder_write)(void* builder, bl_hashes hashes, uint8_t* out,
+                        size_t len);
   // Whether the block answers "may be present" for every hash.
-  bool (*builder_verify)(const void* builder, const uint64_t* hashes, size_t n,
+  bool (*builder_verify)(const void* builder, bl_hashes hashes,
                          const uint8_t* block, size_t len);
   void (*builder_free)(void* builder);
 

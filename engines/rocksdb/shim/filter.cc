@@ -1,7 +1,7 @@
 #include "filter.h"
 
+#include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <cstring>
 #include <new>
 
@@ -56,16 +56,51 @@ void Set(Status* status, Status value) {
 
 // ---- HashBuffer ----
 
-HashBuffer::~HashBuffer() { std::free(data_); }
-
 void HashBuffer::Grow() {
-  const size_t capacity = capacity_ == 0 ? 1024 : 2 * capacity_;
-  void* const grown = std::realloc(data_, capacity * sizeof(uint64_t));
-  if (grown == nullptr) {
-    throw std::bad_alloc();
+  const size_t used = (size() + BL_CHUNK - 1) / BL_CHUNK;
+  if (used == chunks_.size()) {
+    owners_.emplace_back(new uint64_t[BL_CHUNK]);
+    chunks_.push_back(owners_.back().get());
   }
-  data_ = static_cast<uint64_t*>(grown);
-  capacity_ = capacity;
+  next_ = chunks_[used];
+  limit_ = next_ + BL_CHUNK;
+}
+
+void HashBuffer::MakeOnePiece() {
+  std::unique_ptr<uint64_t[]> all(new uint64_t[size()]);
+  for (size_t begin = 0; begin < size(); begin += BL_CHUNK) {
+    const size_t n = std::min(BL_CHUNK, size() - begin);
+    uint64_t*& chunk = chunks_[begin / BL_CHUNK];
+    std::memcpy(all.get() + begin, chunk, n * sizeof(uint64_t));
+    // Freed at once, so that there are never two copies of all.
+    owners_[begin / BL_CHUNK].reset();
+    chunk = all.get() + begin;
+  }
+  owners_.clear();
+  owners_.push_back(std::move(all));
+  one_piece_ = true;
+}
+
+void HashBuffer::Clear() {
+  if (one_piece_) {
+    chunks_.clear();
+    owners_.clear();
+    one_piece_ = false;
+  }
+  next_ = limit_ = nullptr;
+  size_.store(0, std::memory_order_relaxed);
+}
+
+void HashBuffer::Swap(HashBuffer& other) {
+  std::swap(chunks_, other.chunks_);
+  std::swap(owners_, other.owners_);
+  std::swap(next_, other.next_);
+  std::swap(limit_, other.limit_);
+  std::swap(last_, other.last_);
+  std::swap(one_piece_, other.one_piece_);
+  const size_t size = this->size();
+  size_.store(other.size(), std::memory_order_relaxed);
+  other.size_.store(size, std::memory_order_relaxed);
 }
 
 // ---- BitsBuilder ----
@@ -89,7 +124,7 @@ void BitsBuilder::GrowAndAdd(const uint64_t hash) {
 // Input is sorted, so repeats are adjacent, and dropping them here keeps the
 // count, and so the size of the filter, true.
 inline void BitsBuilder::AddUnlessRepeated(const uint64_t hash) {
-  if (hashes_.empty() || hash != hashes_.back()) {
+  if (hashes_.empty() || hash != hashes_.last()) {
     Add(hash);
   }
 }
@@ -107,7 +142,7 @@ void BitsBuilder::AddLongKey(const Slice& key) {
   AddUnlessRepeated(GetSliceHash64(key));
 }
 
-// The alternate goes first, so that hashes_.back() is the previous key: a new
+// The alternate goes first, so that hashes_.last() is the previous key: a new
 // prefix implies a new key. Each is compared with the previous key, the
 // previous alternate and the other of the pair, for a key may be its own
 // prefix. The rules are those of RocksDB's builder, to the letter, because the
@@ -116,7 +151,7 @@ void BitsBuilder::AddKeyAndAlt(const Slice& key, const Slice& alt) {
   const uint64_t key_hash = GetSliceHash64(key);
   const uint64_t alt_hash = GetSliceHash64(alt);
   const bool has_previous_key = !hashes_.empty();
-  const uint64_t previous_key = has_previous_key ? hashes_.back() : 0;
+  const uint64_t previous_key = has_previous_key ? hashes_.last() : 0;
   const bool had_previous_alt = has_previous_alt_;
   const uint64_t previous_alt = previous_alt_;
 
@@ -154,7 +189,7 @@ Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* buf, Status* status) {
   if (detect_corruption_) {
     uint64_t checksum = 0;
     for (size_t i = 0; i < hashes_.size(); ++i) {
-      checksum ^= hashes_.data()[i];
+      checksum ^= hashes_[i];
     }
     if (checksum != checksum_) {
       Reset();
@@ -164,13 +199,15 @@ Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* buf, Status* status) {
     }
   }
 
-  const size_t length =
-      rust->builder_prepare(builder_, hashes_.data(), hashes_.size());
+  if (one_piece_) {
+    hashes_.MakeOnePiece();
+  }
+  const size_t length = rust->builder_prepare(builder_, hashes_.View());
   std::unique_ptr<char[]> block;
   bool written = false;
   if (length > 0) {
     block.reset(new char[length]());
-    written = rust->builder_write(builder_, hashes_.data(), hashes_.size(),
+    written = rust->builder_write(builder_, hashes_.View(),
                                   reinterpret_cast<uint8_t*>(block.get()),
                                   length);
   }
@@ -192,7 +229,7 @@ Status BitsBuilder::MaybePostVerify(const Slice& content) {
     return Status::OK();
   }
   const bool sound = rust->builder_verify(
-      builder_, finished_.data(), finished_.size(),
+      builder_, finished_.View(),
       reinterpret_cast<const uint8_t*>(content.data()), content.size());
   finished_.Clear();
   return sound ? Status::OK()
@@ -285,7 +322,7 @@ rocksdb::FilterBitsBuilder* Policy::GetBuilderWithContext(
   switch (choice.kind) {
     case BL_OWN:
       return new BitsBuilder(
-          choice.builder,
+          choice.builder, choice.one_piece,
           context.table_options.detect_filter_construct_corruption);
     case BL_ROCKSDB_BLOOM:
     case BL_ROCKSDB_RIBBON:

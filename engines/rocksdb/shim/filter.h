@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "abi.h"
 #include "rocksdb/filter_policy.h"
@@ -21,44 +22,47 @@ namespace bloomline {
 // The callbacks given to bl_init.
 extern const bl_callbacks* rust;
 
-// A growable array of hashes. realloc moves a large one by remapping its pages
-// where a vector would copy it, and the memory serves the next partition. Room
-// that no hash has come to yet is not backed by memory. One thread uses it; any
-// may ask for the size.
+// A growable list of hashes, in chunks. They serve the next partition; and they
+// are small enough that malloc has them from memory that was used before, where
+// the page faults of one large array take as long as hashing the keys.
+//
+// One thread uses it; any may ask for the size.
 class HashBuffer {
  public:
   HashBuffer() = default;
-  ~HashBuffer();
   HashBuffer(const HashBuffer&) = delete;
   HashBuffer& operator=(const HashBuffer&) = delete;
 
-  bool full() const { return size() == capacity_; }
+  bool full() const { return next_ == limit_; }
   void Grow();  // throws std::bad_alloc, as RocksDB's own builders do
   void Push(uint64_t hash) {  // not when full
-    const size_t size = this->size();
-    data_[size] = hash;
-    set_size(size + 1);
+    *next_++ = hash;
+    last_ = hash;
+    size_.store(size() + 1, std::memory_order_relaxed);
   }
-  void Clear() { set_size(0); }
-  void Swap(HashBuffer& other) {
-    const size_t size = this->size();
-    set_size(other.size());
-    other.set_size(size);
-    std::swap(data_, other.data_);
-    std::swap(capacity_, other.capacity_);
-  }
+  void Clear();
+  void Swap(HashBuffer& other);
+
   bool empty() const { return size() == 0; }
   size_t size() const { return size_.load(std::memory_order_relaxed); }
-  uint64_t back() const { return data_[size() - 1]; }
-  uint64_t* data() { return data_; }
-  const uint64_t* data() const { return data_; }
+  uint64_t last() const { return last_; }
+  uint64_t& operator[](size_t i) { return chunks_[i / BL_CHUNK][i % BL_CHUNK]; }
+  // Valid until the next change of the list.
+  bl_hashes View() const {
+    return {chunks_.data(), size(), one_piece_};
+  }
+  // Moves all hashes into one array, chunk by chunk. Clear takes it apart again.
+  void MakeOnePiece();
 
  private:
-  void set_size(size_t size) { size_.store(size, std::memory_order_relaxed); }
-
-  uint64_t* data_ = nullptr;
+  std::vector<uint64_t*> chunks_;
+  // What the pointers in chunks_ point at: a chunk each, or one array.
+  std::vector<std::unique_ptr<uint64_t[]>> owners_;
+  uint64_t* next_ = nullptr;
+  uint64_t* limit_ = nullptr;
+  uint64_t last_ = 0;
   std::atomic<size_t> size_{0};
-  size_t capacity_ = 0;
+  bool one_piece_ = false;
 };
 
 // Collects hashes, in RocksDB's order and with its rules for duplicates, and
@@ -71,8 +75,10 @@ class HashBuffer {
 class BitsBuilder final : public rocksdb::FilterBitsBuilder {
  public:
   // Takes over `builder`.
-  BitsBuilder(void* builder, bool detect_corruption)
-      : builder_(builder), detect_corruption_(detect_corruption) {}
+  BitsBuilder(void* builder, bool one_piece, bool detect_corruption)
+      : builder_(builder),
+        one_piece_(one_piece),
+        detect_corruption_(detect_corruption) {}
   ~BitsBuilder() override;
   BitsBuilder(const BitsBuilder&) = delete;
   BitsBuilder& operator=(const BitsBuilder&) = delete;
@@ -107,6 +113,7 @@ class BitsBuilder final : public rocksdb::FilterBitsBuilder {
   void Reset();
 
   void* const builder_;
+  const bool one_piece_;
   const bool detect_corruption_;
   HashBuffer hashes_;
   bool has_previous_alt_ = false;

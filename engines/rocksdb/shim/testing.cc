@@ -132,7 +132,7 @@ bool bl_test_builder_damage(TestBuilder* builder) {
   if (own->hashes().empty()) {
     return false;
   }
-  own->hashes().data()[0] ^= 1;
+  own->hashes()[0] ^= 1;
   return true;
 }
 

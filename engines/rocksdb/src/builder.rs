@@ -2,14 +2,14 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bloomline::hash::KeyHash;
-use bloomline::line::LineBytes;
+use bloomline::line::{LineBuf, LineBytes};
 
 use crate::block::{self, Kind, TRAILER};
 use crate::blocked::{self, Kernel};
 use crate::compact::{self, Built, Compact, Layers};
 use crate::counters::Meter;
 use crate::faults::{Fault, Stage};
+use crate::hashes::Hashes;
 use crate::policy::Blocked;
 use crate::reader::Filter;
 use crate::relaxed;
@@ -87,15 +87,15 @@ impl Builder {
     }
 
     /// The exact length of the block for these hashes, or `None` when no filter can be made.
-    pub(crate) fn prepare(&self, hashes: &[KeyHash]) -> Option<usize> {
+    pub(crate) fn prepare(&self, hashes: Hashes<'_>) -> Option<usize> {
         self.fault.check(Stage::Prepare);
-        if hashes.is_empty() {
+        if hashes.len() == 0 {
             return None;
         }
         match self.format.of(hashes.len() as u64) {
             Format::Blocked(_) => Some(self.space(hashes.len())),
             Format::Compact(params) => {
-                let built = Built::new(hashes, params)?;
+                let built = Built::new(&hashes.in_one_piece(), params)?;
                 let length = built.len();
                 *self.built.lock().unwrap_or_else(PoisonError::into_inner) = Some(built);
                 Some(length)
@@ -104,7 +104,7 @@ impl Builder {
     }
 
     /// Fills a zeroed buffer of the length that `prepare` gave for the same hashes. False: it is no filter.
-    pub(crate) fn write(&self, hashes: &[KeyHash], out: &mut [u8]) -> bool {
+    pub(crate) fn write(&self, hashes: Hashes<'_>, out: &mut [u8]) -> bool {
         self.fault.check(Stage::Write);
         let length = out.len();
         let written = match self.format.of(hashes.len() as u64) {
@@ -127,9 +127,9 @@ impl Builder {
 
     /// Whether the block is what this builder makes of the hashes, as far as a reader can tell, and lets every one of
     /// them through.
-    pub(crate) fn verify(&self, hashes: &[KeyHash], content: &[u8]) -> bool {
+    pub(crate) fn verify(&self, hashes: Hashes<'_>, content: &[u8]) -> bool {
         let all = |filter: &dyn Filter, lines: &[LineBytes]| {
-            hashes.iter().all(|&hash| filter.might_contain(lines, hash))
+            hashes.iter().flatten().all(|&hash| filter.might_contain(lines, hash))
         };
         match (self.format.of(hashes.len() as u64), block::classify(content)) {
             (Format::Blocked(params), Kind::Blocked { lines, probes }) if probes == params.probes => {
@@ -147,13 +147,25 @@ impl Builder {
 }
 
 /// Sets the bits of a blocked filter and its trailer.
-fn fill(params: Blocked, hashes: &[KeyHash], out: &mut [u8]) -> Option<()> {
+///
+/// RocksDB wants the block in memory from `new char[]`, which begins anywhere: nearly every line then lies across two
+/// cache lines, and a large block in small pages. The lines are made where they lie well and copied.
+fn fill(params: Blocked, hashes: Hashes<'_>, out: &mut [u8]) -> Option<()> {
     let (body, trailer) = out.split_last_chunk_mut::<TRAILER>()?;
     let (lines, rest) = body.as_chunks_mut();
     if !rest.is_empty() {
         return None;
     }
-    Kernel::new(lines.len() as u64, params.probes)?.add_all(lines, hashes);
+    let kernel = Kernel::new(lines.len() as u64, params.probes)?;
+    let add_all = |lines: &mut [LineBytes]| hashes.iter().for_each(|chunk| kernel.add_all(lines, chunk));
+    match LineBuf::zeroed(lines.len()) {
+        Ok(mut aligned) => {
+            add_all(aligned.lines_mut());
+            lines.copy_from_slice(aligned.lines());
+        }
+        // No room for both: where it was to be all the same.
+        Err(_) => add_all(lines),
+    }
     *trailer = block::trailer(params.probes);
     Some(())
 }

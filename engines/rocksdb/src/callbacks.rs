@@ -18,7 +18,8 @@ use crate::builder::{Builder, Format};
 use crate::compact::{self, Layers, OneWidth};
 use crate::counters::{Meter, Slot};
 use crate::faults::{self, Stage};
-use crate::ffi::{Callbacks, RawChoice, RawContext, RawReader, choice, open};
+use crate::ffi::{Callbacks, RawChoice, RawContext, RawHashes, RawReader, choice, open};
+use crate::hashes::Hashes;
 use crate::policy::{Leaf, Shared};
 use crate::reader::{Filter, Reader, Settled};
 use crate::relaxed;
@@ -84,14 +85,21 @@ unsafe extern "C" fn policy_release(policy: *const c_void) {
 unsafe extern "C" fn policy_choose(policy: *const c_void, context: *const RawContext, out: *mut RawChoice) {
     // SAFETY: the shim's Policy holds the reference; context and out are locals of the calling function, initialised.
     let (shared, context, out) = unsafe { (shared(policy), &*context, &mut *out) };
-    let none = || RawChoice { kind: choice::NO_FILTER, bits_per_key: 0.0, builder: std::ptr::null_mut() };
+    let none = || RawChoice {
+        kind: choice::NO_FILTER,
+        bits_per_key: 0.0,
+        builder: std::ptr::null_mut(),
+        one_piece: false,
+    };
     *out = guard(none(), || {
         faults::check(shared, Stage::Choose);
         let rocksdb =
             |kind, millibits: u32| RawChoice { kind, bits_per_key: f64::from(millibits) / 1000.0, ..none() };
         let own = |format| {
             let builder = Builder::new(format, Arc::clone(&shared.meter), faults::of(shared));
-            RawChoice { kind: choice::OWN, builder: Box::into_raw(Box::new(builder)).cast(), ..none() }
+            let one_piece = matches!(format, Format::Compact(_));
+            let builder = Box::into_raw(Box::new(builder)).cast();
+            RawChoice { kind: choice::OWN, builder, one_piece, ..none() }
         };
         match shared.plan.choose(context) {
             Leaf::None => none(),
@@ -170,29 +178,23 @@ unsafe extern "C" fn builder_rate(this: *const c_void, entries: usize, bytes: us
     guard(1.0, || builder.rate(entries, bytes))
 }
 
-unsafe extern "C" fn builder_prepare(this: *mut c_void, hashes: *const KeyHash, n: usize) -> usize {
+unsafe extern "C" fn builder_prepare(this: *mut c_void, hashes: RawHashes) -> usize {
     // SAFETY: the shim's BitsBuilder owns the builder, and the hashes until this returns.
-    let (builder, hashes) = unsafe { (builder(this), slice(hashes, n)) };
+    let (builder, hashes) = unsafe { (builder(this), Hashes::new(hashes)) };
     guard(None, || builder.prepare(hashes)).unwrap_or_else(|| {
         builder.failed();
         0
     })
 }
 
-unsafe extern "C" fn builder_write(
-    this: *mut c_void,
-    hashes: *const KeyHash,
-    n: usize,
-    out: *mut u8,
-    len: usize,
-) -> bool {
+unsafe extern "C" fn builder_write(this: *mut c_void, hashes: RawHashes, out: *mut u8, len: usize) -> bool {
     if out.is_null() {
         return false;
     }
     // SAFETY: the shim's BitsBuilder owns the builder, the hashes, and the zeroed buffer of len bytes that nobody
     // else sees before it returns.
     let (builder, hashes, out) =
-        unsafe { (builder(this), slice(hashes, n), slice::from_raw_parts_mut(out, len)) };
+        unsafe { (builder(this), Hashes::new(hashes), slice::from_raw_parts_mut(out, len)) };
     let written = guard(false, || builder.write(hashes, out));
     if !written {
         builder.failed();
@@ -202,13 +204,12 @@ unsafe extern "C" fn builder_write(
 
 unsafe extern "C" fn builder_verify(
     this: *const c_void,
-    hashes: *const KeyHash,
-    n: usize,
+    hashes: RawHashes,
     block: *const u8,
     len: usize,
 ) -> bool {
     // SAFETY: the shim's BitsBuilder owns the builder and the hashes; the block is the caller's Slice.
-    let (builder, hashes, block) = unsafe { (builder(this), slice(hashes, n), slice(block, len)) };
+    let (builder, hashes, block) = unsafe { (builder(this), Hashes::new(hashes), slice(block, len)) };
     guard(false, || builder.verify(hashes, block))
 }
 

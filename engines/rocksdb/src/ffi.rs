@@ -33,6 +33,19 @@ pub(crate) struct RawChoice {
     pub(crate) kind: u32,
     pub(crate) bits_per_key: f64,
     pub(crate) builder: *mut c_void,
+    pub(crate) one_piece: bool,
+}
+
+/// `BL_CHUNK`.
+pub(crate) const CHUNK: usize = 8192;
+
+/// `bl_hashes`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RawHashes {
+    pub(crate) chunks: *const *const KeyHash,
+    pub(crate) n: usize,
+    pub(crate) one_piece: bool,
 }
 
 /// `bl_open_kind`.
@@ -64,11 +77,9 @@ pub(crate) struct Callbacks {
     pub(crate) builder_space: unsafe extern "C" fn(*const c_void, usize) -> usize,
     pub(crate) builder_entries: unsafe extern "C" fn(*const c_void, usize) -> usize,
     pub(crate) builder_rate: unsafe extern "C" fn(*const c_void, usize, usize) -> f64,
-    pub(crate) builder_prepare: unsafe extern "C" fn(*mut c_void, *const KeyHash, usize) -> usize,
-    pub(crate) builder_write:
-        unsafe extern "C" fn(*mut c_void, *const KeyHash, usize, *mut u8, usize) -> bool,
-    pub(crate) builder_verify:
-        unsafe extern "C" fn(*const c_void, *const KeyHash, usize, *const u8, usize) -> bool,
+    pub(crate) builder_prepare: unsafe extern "C" fn(*mut c_void, RawHashes) -> usize,
+    pub(crate) builder_write: unsafe extern "C" fn(*mut c_void, RawHashes, *mut u8, usize) -> bool,
+    pub(crate) builder_verify: unsafe extern "C" fn(*const c_void, RawHashes, *const u8, usize) -> bool,
     pub(crate) builder_free: unsafe extern "C" fn(*mut c_void),
     pub(crate) reader_open: unsafe extern "C" fn(*const c_void, *const u8, usize, *mut RawReader) -> u32,
 }

@@ -33,6 +33,7 @@ mod counters;
 mod error;
 mod faults;
 mod ffi;
+mod hashes;
 pub mod inspect;
 mod policy;
 mod reader;
