@@ -20,12 +20,12 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use bloomline::KeyHash;
-use bloomline::compact::CompactLayout;
+use bloomline::compact::{self, CompactLayout};
 use bloomline::filter::FilterBlock;
 use bloomline::format::HEADER_BYTES;
 use bloomline::line::{LINE_BYTES, LineBuf};
 use bloomline::probe::{Backend, Probe};
-use bloomline::sizing::BlockedParams;
+use bloomline::sizing::{BlockedParams, CompactParams};
 use bloomline_rocksdb::testing::{BitsBuilder, BitsReader, Keys, Policy, key_hash};
 use bloomline_rocksdb::{FilterPolicy, Tickers, inspect};
 use rocksdb::{BlockBasedOptions, Cache, DB, Options, WriteBatch};
@@ -121,6 +121,21 @@ impl Library {
         let mut lines = LineBuf::zeroed(bytes.len() / LINE_BYTES).ok()?;
         lines.lines_mut().as_flattened_mut().copy_from_slice(bytes);
         Some(Self { lines, schema })
+    }
+
+    /// Makes the lines anew from the hashes of all keys.
+    fn build(&self, hashes: &[KeyHash]) -> LineBuf {
+        match &self.schema {
+            Schema::Blocked(params) => {
+                let mut lines = LineBuf::zeroed(self.lines.len()).expect("memory for a filter");
+                params.add_batch(Backend::detect(), lines.lines_mut(), hashes);
+                lines
+            }
+            Schema::Compact(layout) => {
+                let params = CompactParams::new(layout.fingerprint_bits()).expect("those of a filter");
+                compact::build(hashes, params, 1).expect("memory for a filter").lines
+            }
+        }
     }
 
     fn count_hashes(&self, hashes: &[u64]) -> usize {
@@ -220,7 +235,9 @@ fn filters(keys: u64, rounds: usize) {
         ("present", Sample::new(scattered(keys).map(|number| key(number * 2)))),
     ];
     let mut builds = vec![[const { Vec::new() }; 2]; CONTENDERS.len()];
+    let hashes: Vec<_> = (0..keys).map(|number| KeyHash::new(key_hash(&key(number * 2)))).collect();
     let mut by_itself = vec![[const { Vec::new() }; 2]; CONTENDERS.len()];
+    let mut builds_by_itself = vec![Vec::new(); CONTENDERS.len()];
     let mut lookups = vec![[const { [const { Vec::new() }; 2] }; LOOKUP_KINDS.len()]; CONTENDERS.len()];
     for _ in 0..rounds {
         for (at, (policy, reader)) in policies.iter().zip(&readers).enumerate() {
@@ -239,6 +256,9 @@ fn filters(keys: u64, rounds: usize) {
                 }
             }
             let Some(library) = &libraries[at] else { continue };
+            let mut built = None;
+            builds_by_itself[at].push(time(keys, || built = Some(library.build(&hashes))));
+            assert!(built.is_some_and(|built| built.lines() == library.lines.lines()));
             library.count_hashes(&samples[0].1.hashes);
             for _ in 0..PASSES {
                 for (((_, sample), times), maybe) in samples.iter().zip(&mut by_itself[at]).zip(maybe) {
@@ -262,12 +282,14 @@ fn filters(keys: u64, rounds: usize) {
             row(&format!("lookup {which}{suffix}, ns"), medians);
         }
     }
+    let medians_by_itself = |times: &mut dyn Iterator<Item = &Vec<f64>>| -> Vec<String> {
+        let text = |times: &Vec<f64>| format!("{:.1}", median(times.clone()));
+        times.map(|times| if times.is_empty() { "–".to_owned() } else { text(times) }).collect()
+    };
+    row("the library by itself, build", medians_by_itself(&mut builds_by_itself.iter()));
     for (at, (which, _)) in samples.iter().enumerate() {
-        let medians = by_itself.iter().map(|times| match &times[at] {
-            none if none.is_empty() => "–".to_owned(),
-            times => format!("{:.1}", median(times.clone())),
-        });
-        row(&format!("the library by itself, {which}, ns"), medians);
+        let times = medians_by_itself(&mut by_itself.iter().map(|times| &times[at]));
+        row(&format!("the library by itself, {which}"), times);
     }
 }
 

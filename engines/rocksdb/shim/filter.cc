@@ -5,6 +5,10 @@
 #include <cstring>
 #include <new>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 #include "util/hash.h"
 #include "util/xxph3.h"
 
@@ -42,6 +46,20 @@ Slice FinishMayMatch(std::unique_ptr<const char[]>* buf) {
   constexpr size_t kLength = 6;
   buf->reset(new char[kLength]());
   return Slice(buf->get(), kLength);
+}
+
+// Asks for huge pages where the array has whole ones: page by page, the faults
+// of a large array take as long as what is done in it. Only advice.
+void WantHugePages(void* data, const size_t bytes) {
+#if defined(__linux__)
+  constexpr uintptr_t kHugePage = uintptr_t{2} << 20;
+  const auto address = reinterpret_cast<uintptr_t>(data);
+  const uintptr_t begin = (address + kHugePage - 1) / kHugePage * kHugePage;
+  const uintptr_t end = (address + bytes) / kHugePage * kHugePage;
+  if (begin < end) {
+    madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+  }
+#endif
 }
 
 void Set(Status* status, Status value) {
@@ -206,7 +224,9 @@ Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* buf, Status* status) {
   std::unique_ptr<char[]> block;
   bool written = false;
   if (length > 0) {
-    block.reset(new char[length]());
+    block.reset(new char[length]);
+    WantHugePages(block.get(), length);
+    std::memset(block.get(), 0, length);
     written = rust->builder_write(builder_, hashes_.View(),
                                   reinterpret_cast<uint8_t*>(block.get()),
                                   length);
