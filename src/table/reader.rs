@@ -56,12 +56,10 @@ pub(super) enum Filter {
     Unusable(FormatError),
 }
 
-/// What the filter says of a key.
+/// Why a lookup goes on to the index.
 #[derive(Clone, Copy)]
 enum Verdict {
-    /// Certainly absent.
-    Absent,
-    /// Perhaps present.
+    /// The filter says that the key is perhaps present.
     Maybe,
     /// There was no filter to ask, or it was passed by on purpose.
     Unasked,
@@ -154,7 +152,10 @@ impl TableReader {
         let verdict = match self.filter() {
             None => self.unasked(),
             Some(filter) if filter.might_contain(key) => Verdict::Maybe,
-            Some(_) => Verdict::Absent,
+            Some(_) => {
+                self.counters.count(Outcome::FilterNegative, 1);
+                return Ok(None);
+            }
         };
         self.finish_lookup(key, verdict)
     }
@@ -167,21 +168,27 @@ impl TableReader {
     pub fn multi_get<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<&[u8]>>, TableError> {
         self.require_entries()?;
         let mut values = Vec::with_capacity(keys.len());
-        let mut maybe = [false; CHUNK];
+        let mut maybe = [true; CHUNK];
         for chunk in keys.chunks(CHUNK) {
             let maybe = &mut maybe[..chunk.len()];
-            let asked = self.filter();
-            if let Some(filter) = asked {
-                filter.might_contain_batch(chunk, maybe);
-            }
-            for (key, &maybe) in chunk.iter().zip(&*maybe) {
-                let verdict = match (asked, maybe) {
-                    (None, _) => self.unasked(),
-                    (_, true) => Verdict::Maybe,
-                    (_, false) => Verdict::Absent,
-                };
-                values.push(self.finish_lookup(key.as_ref(), verdict)?);
-            }
+            let verdict = match self.filter() {
+                None => self.unasked(),
+                Some(filter) => {
+                    filter.might_contain_batch(chunk, maybe);
+                    Verdict::Maybe
+                }
+            };
+            let mut negatives = 0;
+            let mut lookups = chunk.iter().zip(&*maybe).map(|(key, &maybe)| {
+                if maybe {
+                    return self.finish_lookup(key.as_ref(), verdict);
+                }
+                negatives += 1;
+                Ok(None)
+            });
+            let result = lookups.try_for_each(|value| value.map(|value| values.push(value)));
+            self.counters.count(Outcome::FilterNegative, negatives);
+            result?;
         }
         Ok(values)
     }
@@ -264,17 +271,13 @@ impl TableReader {
 
     /// What follows the filter: index, then at most one data block.
     fn finish_lookup(&self, key: &[u8], verdict: Verdict) -> Result<Option<&[u8]>, TableError> {
-        if let Verdict::Absent = verdict {
-            self.counters.count(Outcome::FilterNegative);
-            return Ok(None);
-        }
         let value = self.search(key).map_err(|source| self.fault(source))?;
         let outcome = match (value, verdict) {
             (Some(_), _) => Outcome::Found,
             (None, Verdict::Maybe) => Outcome::FalsePositive,
             (None, _) => Outcome::Absent,
         };
-        self.counters.count(outcome);
+        self.counters.count(outcome, 1);
         if let Verdict::Unusable = verdict {
             self.counters.count_unusable();
         }

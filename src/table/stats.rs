@@ -61,7 +61,7 @@ impl Default for Counters {
 
 impl Counters {
     #[inline]
-    pub(super) fn count(&self, outcome: Outcome) {
+    pub(super) fn count(&self, outcome: Outcome, lookups: u64) {
         let own = self.0.own();
         let counter = match outcome {
             Outcome::FilterNegative => &own.filter_negatives,
@@ -69,7 +69,7 @@ impl Counters {
             Outcome::Found => &own.found,
             Outcome::Absent => &own.absent,
         };
-        counter.fetch_add(1, Relaxed);
+        counter.fetch_add(lookups, Relaxed);
     }
 
     pub(super) fn count_block_read(&self) {
