@@ -111,8 +111,10 @@ bench: ## the Criterion benches, then every filter side by side
 	cargo bench --locked $(CORE)
 	$(MAKE) bench-side-by-side
 
-bench-side-by-side: ## Bloomline, other crates and the limit of the memory, in one run
+bench-side-by-side: ## Bloomline, other crates and the limit of the memory, by default and with -C target-cpu=native
 	cargo run $(SIDE_BY_SIDE)
+	CARGO_TARGET_DIR=target/native RUSTFLAGS="-Ctarget-cpu=native" \
+		cargo run $(SIDE_BY_SIDE) -- --out benches/results/native
 
 bench-rocksdb: ## the plugin and RocksDB's own filters, as the crate compiles them and with -C target-cpu=native
 	$(ENGINE) cargo run $(ROCKSDB) --example bench-rocksdb

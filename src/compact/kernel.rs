@@ -59,7 +59,14 @@ macro_rules! instances {
             $(#[$attribute])*
             #[inline(never)]
             fn deeper<const R: usize>(view: &CompactView<'_>, y: u64) -> bool {
-                view.deeper::<R>(y)
+                view.deeper::<R>(y, |y| deepest::<R>(view, y))
+            }
+
+            /// Apart again, for the second layer's code.
+            $(#[$attribute])*
+            #[inline(never)]
+            fn deepest<const R: usize>(view: &CompactView<'_>, y: u64) -> bool {
+                view.deepest::<R>(y)
             }
         }
     };

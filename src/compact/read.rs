@@ -39,6 +39,8 @@ pub struct CompactLayout {
     directory: Directory,
     /// Lines of layer 0; none if the tail is all there is.
     first: usize,
+    /// Lines of layer 1; none if there is none beside the tail.
+    second: usize,
     /// Lines in all.
     lines: usize,
     /// Which coefficients count in the tail.
@@ -61,7 +63,8 @@ impl CompactLayout {
         let directory = Directory::load(r, lines)?;
         let first = if directory.layers().len() == 1 { 0 } else { directory.layers()[0] };
         let tail_mask = slot_mask(tail_slots(r, directory.layers().len()));
-        Ok(Self { directory, first, lines: lines.len(), tail_mask, r: fingerprint_bits })
+        let second = directory.between().first().copied().unwrap_or(0);
+        Ok(Self { directory, first, second, lines: lines.len(), tail_mask, r: fingerprint_bits })
     }
 
     /// The filter in `lines`, which must be those that the layout was read from; `None` if they are more or
@@ -153,11 +156,26 @@ impl CompactView<'_> {
         holds::<R>(line, coefficients::<R>(y), place)
     }
 
-    /// Looks `y`, the key for layer 1 (or for the tail, if it is alone), up in the layers after the first.
+    /// Looks `y`, the key for layer 1 (or for the tail, if it is alone), up in the layers after the first. `deepest` is
+    /// [`Self::deepest`], compiled for the same machine.
     #[inline(always)]
-    pub(super) fn deeper<const R: usize>(&self, mut y: u64) -> bool {
-        let mut start = 0;
-        for &lines in self.layout.directory.between() {
+    pub(super) fn deeper<const R: usize>(&self, y: u64, deepest: impl Fn(u64) -> bool) -> bool {
+        let place = Place::new(y, self.layout.second);
+        if place.line >= self.layout.second {
+            return deepest(y); // There is no such layer.
+        }
+        let Some(line) = self.rest.get(place.line) else { return true };
+        if place.rank::<R>() < tau::<R>(line) {
+            return deepest(next_layer(y));
+        }
+        holds::<R>(line, coefficients::<R>(y), place)
+    }
+
+    /// Looks `y` up in the layers after the second.
+    #[inline(always)]
+    pub(super) fn deepest<const R: usize>(&self, mut y: u64) -> bool {
+        let mut start = self.layout.second;
+        for &lines in self.layout.directory.between().iter().skip(1) {
             let place = Place::new(y, lines);
             let Some(line) = self.rest.get(start + place.line) else { return true };
             if place.rank::<R>() >= tau::<R>(line) {
@@ -246,7 +264,7 @@ impl CompactView<'_> {
     /// Takes bumped keys on to the second layer and asks for their lines.
     #[inline(always)]
     fn fetch_second(&self, bumped: &mut Bumped) {
-        let second = self.layout.directory.between().first().copied().unwrap_or(1);
+        let second = self.layout.second.max(1);
         for (_, y) in bumped.keys.iter_mut().take(bumped.len).skip(bumped.asked) {
             *y = next_layer(*y);
             prefetch(self.rest, Place::new(*y, second).line);
@@ -262,8 +280,7 @@ impl CompactView<'_> {
         answers: &mut [bool],
         deeper: impl Fn(u64) -> bool,
     ) {
-        let second = self.layout.directory.between().first().copied().unwrap_or(0);
-        let lines = self.rest.get(..second).unwrap_or_default();
+        let lines = self.rest.get(..self.layout.second).unwrap_or_default();
         // As in the first layer, without a branch on whether a key was bumped: those that were come to the front.
         let mut again = 0;
         for k in 0..bumped.asked.min(BUMPED) {
