@@ -138,9 +138,8 @@ fn short(line: &str, lookups: f64) -> Option<String> {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = env::args().collect();
-    if let [_, ask, way, path] = &arguments[..]
-        && ask == "--ask"
-    {
+    if arguments.get(1).is_some_and(|first| first == "--ask") {
+        let [_, _, way, path] = &arguments[..] else { return Err("--ask takes a way and a table".into()) };
         let table = TableReader::open(Path::new(path), &Hashers::new())?;
         let way = &ways(&table)[way.parse::<usize>()?];
         assert_eq!(ask_all(&table, &way.keys), if way.found { ASKED } else { 0 });

@@ -85,7 +85,7 @@ pub(crate) struct Asked {
 pub(crate) struct Times(Vec<f64>);
 
 impl Times {
-    fn of(mut rounds: Vec<f64>) -> Self {
+    pub(crate) fn of(mut rounds: Vec<f64>) -> Self {
         rounds.sort_by(f64::total_cmp);
         Self(rounds)
     }

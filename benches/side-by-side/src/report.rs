@@ -19,7 +19,7 @@ pub(crate) fn times_csv(machine: &Machine, rows: &[Row]) -> String {
             push(
                 &mut csv,
                 format_args!(
-                    "{},{},{},{:.3},{fpp},{},{:.3},{:.3},{:.3},{}\n",
+                    "{},\"{}\",{},{:.3},{fpp},{},{:.3},{:.3},{:.3},{}\n",
                     row.keys,
                     row.name,
                     row.bytes,
@@ -41,7 +41,7 @@ pub(crate) fn rates_csv(machine: &Machine, points: &[Point]) -> String {
     let mut csv = comments(machine);
     csv.push_str("filter,bits_per_key,measured_fpp\n");
     for point in points {
-        push(&mut csv, format_args!("{},{:.3},{:.8}\n", point.name, point.bits_per_key, point.fpp));
+        push(&mut csv, format_args!("\"{}\",{:.3},{:.8}\n", point.name, point.bits_per_key, point.fpp));
     }
     csv
 }
@@ -123,7 +123,19 @@ fn push(text: &mut String, arguments: fmt::Arguments<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use super::grouped;
+    use super::*;
+
+    #[test]
+    fn a_comma_in_a_name_ends_no_field() {
+        let times = vec![(Measure::Build, Times::of(vec![1.0]))];
+        let row = Row { name: "compact, r = 7", keys: 1000, bytes: 920, fpp: Some(0.0078), times };
+        let csv = times_csv(&vec![("cpu", "one, with a comma".to_owned())], &[row]);
+        let lines: Vec<&str> = csv.lines().filter(|line| !line.starts_with('#')).collect();
+        let commas =
+            |line: &str| line.split('"').step_by(2).map(|part| part.matches(',').count()).sum::<usize>();
+        assert_eq!(lines.len(), 2);
+        assert_eq!(commas(lines[0]), commas(lines[1]), "{csv}");
+    }
 
     #[test]
     fn thousands() {

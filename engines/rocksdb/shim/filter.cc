@@ -77,45 +77,52 @@ void Set(Status* status, Status value) {
 void HashBuffer::Grow() {
   const size_t used = (size() + BL_CHUNK - 1) / BL_CHUNK;
   if (used == chunks_.size()) {
-    owners_.emplace_back(new uint64_t[BL_CHUNK]);
-    chunks_.push_back(owners_.back().get());
+    std::unique_ptr<uint64_t[]> chunk(new uint64_t[BL_CHUNK]);
+    chunks_.push_back(chunk.get());
+    chunk.release();
   }
   next_ = chunks_[used];
   limit_ = next_ + BL_CHUNK;
 }
 
 void HashBuffer::MakeOnePiece() {
-  std::unique_ptr<uint64_t[]> all(new uint64_t[size()]);
-  for (size_t begin = 0; begin < size(); begin += BL_CHUNK) {
+  uint64_t* const all = new uint64_t[size()];
+  for (size_t i = 0; i < chunks_.size(); ++i) {
+    const size_t begin = std::min(i * BL_CHUNK, size());
     const size_t n = std::min(BL_CHUNK, size() - begin);
-    uint64_t*& chunk = chunks_[begin / BL_CHUNK];
-    std::memcpy(all.get() + begin, chunk, n * sizeof(uint64_t));
+    std::memcpy(all + begin, chunks_[i], n * sizeof(uint64_t));
     // Freed at once, so that there are never two copies of all.
-    owners_[begin / BL_CHUNK].reset();
-    chunk = all.get() + begin;
+    delete[] chunks_[i];
+    chunks_[i] = all + begin;
   }
-  owners_.clear();
-  owners_.push_back(std::move(all));
   one_piece_ = true;
 }
 
 void HashBuffer::Clear() {
   if (one_piece_) {
-    chunks_.clear();
-    owners_.clear();
-    one_piece_ = false;
+    Free();
   }
   next_ = limit_ = nullptr;
   size_.store(0, std::memory_order_relaxed);
 }
 
+void HashBuffer::Free() {
+  for (uint64_t* const chunk : chunks_) {
+    delete[] chunk;
+    if (one_piece_) {
+      break;
+    }
+  }
+  chunks_.clear();
+  one_piece_ = false;
+}
+
 void HashBuffer::Swap(HashBuffer& other) {
   std::swap(chunks_, other.chunks_);
-  std::swap(owners_, other.owners_);
+  std::swap(one_piece_, other.one_piece_);
   std::swap(next_, other.next_);
   std::swap(limit_, other.limit_);
   std::swap(last_, other.last_);
-  std::swap(one_piece_, other.one_piece_);
   const size_t size = this->size();
   size_.store(other.size(), std::memory_order_relaxed);
   other.size_.store(size, std::memory_order_relaxed);

@@ -30,6 +30,7 @@ extern const bl_callbacks* rust;
 class HashBuffer {
  public:
   HashBuffer() = default;
+  ~HashBuffer() { Free(); }
   HashBuffer(const HashBuffer&) = delete;
   HashBuffer& operator=(const HashBuffer&) = delete;
 
@@ -48,21 +49,20 @@ class HashBuffer {
   uint64_t last() const { return last_; }
   uint64_t& operator[](size_t i) { return chunks_[i / BL_CHUNK][i % BL_CHUNK]; }
   // Valid until the next change of the list.
-  bl_hashes View() const {
-    return {chunks_.data(), size(), one_piece_};
-  }
+  bl_hashes View() const { return {chunks_.data(), size(), one_piece_}; }
   // Moves all hashes into one array, chunk by chunk. Clear takes it apart again.
   void MakeOnePiece();
 
  private:
+  void Free();
+
+  // Each an array of its own, or, in one piece, all in the array of the first.
   std::vector<uint64_t*> chunks_;
-  // What the pointers in chunks_ point at: a chunk each, or one array.
-  std::vector<std::unique_ptr<uint64_t[]>> owners_;
+  bool one_piece_ = false;
   uint64_t* next_ = nullptr;
   uint64_t* limit_ = nullptr;
   uint64_t last_ = 0;
   std::atomic<size_t> size_{0};
-  bool one_piece_ = false;
 };
 
 // Collects hashes, in RocksDB's order and with its rules for duplicates, and
