@@ -129,7 +129,7 @@ mod tests {
     fn a_comma_in_a_name_ends_no_field() {
         let times = vec![(Measure::Build, Times::of(vec![1.0]))];
         let row = Row { name: "compact, r = 7", keys: 1000, bytes: 920, fpp: Some(0.0078), times };
-        let csv = times_csv(&vec![("cpu", "one, with a comma".to_owned())], &[row]);
+        let csv = times_csv(&[("cpu", "one, with a comma".to_owned())], &[row]);
         let lines: Vec<&str> = csv.lines().filter(|line| !line.starts_with('#')).collect();
         let commas =
             |line: &str| line.split('"').step_by(2).map(|part| part.matches(',').count()).sum::<usize>();
