@@ -274,6 +274,29 @@ fn damaged_blocks_let_every_key_through_and_are_counted() {
     }
 }
 
+/// The shim keeps hashes in chunks of 8,192 and their memory from one partition to the next.
+#[test]
+fn one_builder_makes_filter_after_filter_of_any_size() {
+    const CHUNK: u64 = 8_192;
+    let sizes = [3 * CHUNK + 5, 1, CHUNK, CHUNK + 1, CHUNK - 1, 2 * CHUNK, 200, 4 * CHUNK - 1, CHUNK];
+    for (sort, detect) in SORTS.into_iter().flat_map(|sort| [(sort, true), (sort, false)]) {
+        let policy = of(sort);
+        let mut builder = policy.builder(1, detect).unwrap();
+        let mut first = 0;
+        for size in sizes {
+            let keys = keys(first..first + size);
+            builder.add(&keys);
+            assert_eq!(builder.entries() as u64, size);
+            let block = builder.finish().map(<[u8]>::to_vec).unwrap();
+            assert!(builder.verify(&block), "{size} keys, {}", sort.id);
+            assert_eq!(policy.reader(&block).count(&keys) as u64, size, "{}", sort.id);
+            assert!(block == policy.build(&keys), "{size} keys, {}", sort.id);
+            assert_eq!(builder.entries(), 0);
+            first += size;
+        }
+    }
+}
+
 #[test]
 fn detection_of_corruption_finds_a_hash_that_changed_in_memory() {
     for (sort, detect) in SORTS.into_iter().flat_map(|sort| [(sort, true), (sort, false)]) {
