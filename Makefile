@@ -22,7 +22,7 @@ CORPUS_TEST = --manifest-path fuzz/Cargo.toml --no-default-features --locked
 SIDE_BY_SIDE = --profile side-by-side --locked -p bloomline-side-by-side
 
 .PHONY: help demo test test-core test-corpus test-rocksdb stress soak scale loom asan asan-core asan-rocksdb miri \
-	cargo-fuzz fuzz fuzz-rocksdb deny lint lint-core lint-fuzz lint-rocksdb bench bench-side-by-side bench-rocksdb
+	cargo-fuzz fuzz fuzz-rocksdb deny lint lint-core lint-fuzz lint-rocksdb bench bench-path bench-side-by-side bench-rocksdb
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
@@ -110,6 +110,9 @@ lint-rocksdb:
 bench: ## the Criterion benches, then every filter side by side
 	cargo bench --locked $(CORE)
 	$(MAKE) bench-side-by-side
+
+bench-path: ## one lookup in a table: time and, with valgrind, instructions by function
+	cargo bench --locked --bench path
 
 bench-side-by-side: ## Bloomline, other crates and the limit of the memory, by default and with -C target-cpu=native
 	cargo run $(SIDE_BY_SIDE)

@@ -34,6 +34,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! [`table::write_filter_file`] makes a file of a filter, whole or not at all, and [`TableReader::filter`] asks it
+//! through a shared mapping.
+//!
 //! # How the modules stand on each other
 //! [`hash`], [`funnel`], [`sizing`], [`mmap`] and [`line`](mod@line) are the parts; [`probe`] is the schema of a
 //! Bloom filter with its kernels and [`compact`] the other kind; [`format`](mod@format) is the block; [`filter`] puts

@@ -215,8 +215,16 @@ impl Build {
     }
 
     fn sentence(&self, report: &Report) -> String {
+        // What nobody means to make, and what would be noticed too late.
+        let warning = match self.capacity {
+            _ if report.keys == 0 => "; no keys: it calls every key absent".to_owned(),
+            Some(capacity) if report.keys > capacity => {
+                format!("; more keys than its capacity of {}", count(capacity))
+            }
+            _ => String::new(),
+        };
         format!(
-            "{}: {} keys, {:.2} bits per key, {}, expected false-positive rate {}, {:.2} s",
+            "{}: {} keys, {:.2} bits per key, {}, expected false-positive rate {}, {:.2} s{warning}",
             self.output.display(),
             count(report.keys),
             report.bits_per_key,

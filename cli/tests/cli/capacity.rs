@@ -28,6 +28,9 @@ fn more_keys_show_in_the_rate() {
     let built = folder.run("build keys -o filter --capacity 1000 --json").json();
     // Theory for a third of the bits: far over the target of 1%.
     assert!(built["expected_fpp"].as_f64().unwrap() > 0.2, "{built}");
+    let said = |capacity| folder.ok(&format!("build keys -o filter --capacity {capacity}"));
+    assert!(said(2999).contains("; more keys than its capacity of 2,999"));
+    assert!(!said(3000).contains("capacity"));
 }
 
 #[test]

@@ -25,7 +25,8 @@ fn no_keys_make_a_filter_that_answers_absent_to_everything() {
 fn no_keys_on_standard_input_make_the_same_file() {
     let folder = Folder::new();
     folder.write("none", "");
-    folder.ok("build none -o file");
+    let said = folder.ok("build none -o file");
+    assert!(said.ends_with("; no keys: it calls every key absent\n"), "{said}");
     folder.ok("build - -o stdin");
     assert_eq!(folder.read("file"), folder.read("stdin"));
 }
