@@ -39,39 +39,40 @@ pub(super) fn might_contain_batch(view: &CompactView<'_>, hashes: &[KeyHash], an
     }
 }
 
-/// The three entry points, with the attributes given.
+/// The entry points, with the attributes and the test of a line given.
 macro_rules! instances {
-    ($name:ident, $(#[$attribute:meta])*) => {
+    ($name:ident, $holds:path, $(#[$attribute:meta])*) => {
         mod $name {
             use super::{CompactView, KeyHash};
+            use $holds as holds;
 
             $(#[$attribute])*
             pub(super) fn one<const R: usize>(view: &CompactView<'_>, y: u64) -> bool {
-                view.lookup::<R>(y, |y| deeper::<R>(view, y))
+                view.lookup::<R>(y, |l, c, place| holds::<R>(l, c, place), |y| deeper::<R>(view, y))
             }
 
             $(#[$attribute])*
             pub(super) fn batch<const R: usize>(view: &CompactView<'_>, hashes: &[KeyHash], answers: &mut [bool]) {
-                view.batch::<R>(hashes, answers, |y| deeper::<R>(view, y));
+                view.batch::<R>(hashes, answers, |l, c, place| holds::<R>(l, c, place), |y| deeper::<R>(view, y));
             }
 
             /// Apart, so that the first layer's code saves no registers for it.
             $(#[$attribute])*
             #[inline(never)]
             fn deeper<const R: usize>(view: &CompactView<'_>, y: u64) -> bool {
-                view.deeper::<R>(y, |y| deepest::<R>(view, y))
+                view.deeper::<R>(y, |l, c, place| holds::<R>(l, c, place), |y| deepest::<R>(view, y))
             }
 
             /// Apart again, for the second layer's code.
             $(#[$attribute])*
             #[inline(never)]
             fn deepest<const R: usize>(view: &CompactView<'_>, y: u64) -> bool {
-                view.deepest::<R>(y)
+                view.deepest::<R>(y, |l, c, place| holds::<R>(l, c, place))
             }
         }
     };
 }
 
-instances!(portable,);
+instances!(portable, crate::compact::probe::holds,);
 #[cfg(target_arch = "x86_64")]
-instances!(avx2, #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]);
+instances!(avx2, crate::compact::avx2::holds, #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]);

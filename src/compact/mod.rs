@@ -60,9 +60,12 @@
 //!
 //! `key` derives line, rank and equation; `shape` cuts a line; `directory` keeps the sizes of the layers
 //! in slots that the tail can spare; `group` sorts keys by line and rank; `system` solves a line; `build`
-//! makes the layers; `probe` tests a line; `read` walks the layers; `kernel` compiles that for each r and
+//! makes the layers; `probe` tests a line, and `avx2` does that for
+//! eight columns at a time; `read` walks the layers; `kernel` compiles that for each r and
 //! machine.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 mod build;
 mod directory;
 mod group;

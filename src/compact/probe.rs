@@ -1,4 +1,4 @@
-//! The test of one line: does every column answer the key's fingerprint?
+//! The test of one line: does every column answer the key's fingerprint? For every machine, column by column.
 //!
 //! ```text
 //! for each column j: parity(column j & coefficients) must be bit r − 1 − j of the fingerprint

@@ -11,7 +11,6 @@
 use super::directory::Directory;
 use super::kernel;
 use super::key::{Place, coefficients, next_layer, slot_mask};
-use super::probe::holds;
 use super::shape::tau;
 use crate::error::CompactBodyError;
 use crate::hash::KeyHash;
@@ -32,6 +31,10 @@ const GROUP: usize = 8;
 /// are answered.
 const BUMPED: usize = 64;
 const _: () = assert!(GROUP + 2 * BATCH <= BUMPED);
+
+/// The test of one line, for a constant r: whether it answers the fingerprint of a place for the coefficients.
+pub(super) trait LineTest: Fn(&LineBytes, [u64; 2], Place) -> bool {}
+impl<F: Fn(&LineBytes, [u64; 2], Place) -> bool> LineTest for F {}
 
 /// How the lines of a body are used: what its directory says, checked against the number of lines.
 #[derive(Clone, Debug)]
@@ -144,22 +147,33 @@ impl CompactView<'_> {
         kernel::might_contain_batch(self, hashes, answers);
     }
 
-    /// The steps of a lookup for a constant r. `deeper` is [`Self::deeper`], compiled for the same machine.
+    /// The steps of a lookup for a constant r. `holds` is the test of a line and `deeper` is [`Self::deeper`], compiled
+    /// for the same machine.
     #[inline(always)]
-    pub(super) fn lookup<const R: usize>(&self, y: u64, deeper: impl Fn(u64) -> bool) -> bool {
+    pub(super) fn lookup<const R: usize>(
+        &self,
+        y: u64,
+        holds: impl LineTest,
+        deeper: impl Fn(u64) -> bool,
+    ) -> bool {
         let place = Place::new(y, self.first.len());
         // No first layer: no line of it.
         let Some(line) = self.first.get(place.line) else { return deeper(y) };
         if place.rank::<R>() < tau::<R>(line) {
             return deeper(next_layer(y));
         }
-        holds::<R>(line, coefficients::<R>(y), place)
+        holds(line, coefficients::<R>(y), place)
     }
 
     /// Looks `y`, the key for layer 1 (or for the tail, if it is alone), up in the layers after the first. `deepest` is
     /// [`Self::deepest`], compiled for the same machine.
     #[inline(always)]
-    pub(super) fn deeper<const R: usize>(&self, y: u64, deepest: impl Fn(u64) -> bool) -> bool {
+    pub(super) fn deeper<const R: usize>(
+        &self,
+        y: u64,
+        holds: impl LineTest,
+        deepest: impl Fn(u64) -> bool,
+    ) -> bool {
         let place = Place::new(y, self.layout.second);
         if place.line >= self.layout.second {
             return deepest(y); // There is no such layer.
@@ -168,18 +182,18 @@ impl CompactView<'_> {
         if place.rank::<R>() < tau::<R>(line) {
             return deepest(next_layer(y));
         }
-        holds::<R>(line, coefficients::<R>(y), place)
+        holds(line, coefficients::<R>(y), place)
     }
 
     /// Looks `y` up in the layers after the second.
     #[inline(always)]
-    pub(super) fn deepest<const R: usize>(&self, mut y: u64) -> bool {
+    pub(super) fn deepest<const R: usize>(&self, mut y: u64, holds: impl LineTest) -> bool {
         let mut start = self.layout.second;
         for &lines in self.layout.directory.between().iter().skip(1) {
             let place = Place::new(y, lines);
             let Some(line) = self.rest.get(start + place.line) else { return true };
             if place.rank::<R>() >= tau::<R>(line) {
-                return holds::<R>(line, coefficients::<R>(y), place);
+                return holds(line, coefficients::<R>(y), place);
             }
             start += lines;
             y = next_layer(y);
@@ -188,7 +202,7 @@ impl CompactView<'_> {
         let place = Place::new(y, 1);
         let [low, high] = coefficients::<R>(y);
         let [low_mask, high_mask] = self.layout.tail_mask;
-        place.rank::<R>() < tau::<R>(tail) || holds::<R>(tail, [low & low_mask, high & high_mask], place)
+        place.rank::<R>() < tau::<R>(tail) || holds(tail, [low & low_mask, high & high_mask], place)
     }
 
     #[inline(always)]
@@ -196,6 +210,7 @@ impl CompactView<'_> {
         &self,
         hashes: &[KeyHash],
         answers: &mut [bool],
+        holds: impl LineTest,
         deeper: impl Fn(u64) -> bool,
     ) {
         if self.first.is_empty() {
@@ -218,16 +233,16 @@ impl CompactView<'_> {
                 turns.zip(places.chunks(TURN).zip(next_places.chunks_mut(TURN)))
             {
                 self.fetch_first(next.next().unwrap_or_default(), next_places);
-                self.test_first::<R>(hashes, places, answers, start, &mut bumped);
+                self.test_first::<R>(hashes, places, answers, start, &mut bumped, &holds);
             }
             std::mem::swap(&mut places, &mut next_places);
-            self.test_second::<R>(&mut bumped, answers, &deeper);
+            self.test_second::<R>(&mut bumped, answers, &holds, &deeper);
             if bumped.len >= GROUP {
                 self.fetch_second(&mut bumped);
             }
         }
         self.fetch_second(&mut bumped);
-        self.test_second::<R>(&mut bumped, answers, &deeper);
+        self.test_second::<R>(&mut bumped, answers, &holds, &deeper);
     }
 
     /// Places keys in the first layer and asks for their lines.
@@ -249,6 +264,7 @@ impl CompactView<'_> {
         answers: &mut [bool],
         start: usize,
         bumped: &mut Bumped,
+        holds: impl LineTest,
     ) {
         let answers = answers.get_mut(start..).unwrap_or_default();
         for (i, ((hash, &place), answer)) in hashes.iter().zip(places).zip(answers).enumerate() {
@@ -257,7 +273,7 @@ impl CompactView<'_> {
             // and kept where it was, without a branch.
             bumped.keys[bumped.len % BUMPED] = (start + i, hash.get());
             bumped.len += usize::from(place.rank::<R>() < tau::<R>(line));
-            *answer = holds::<R>(line, coefficients::<R>(hash.get()), place);
+            *answer = holds(line, coefficients::<R>(hash.get()), place);
         }
     }
 
@@ -278,6 +294,7 @@ impl CompactView<'_> {
         &self,
         bumped: &mut Bumped,
         answers: &mut [bool],
+        holds: impl LineTest,
         deeper: impl Fn(u64) -> bool,
     ) {
         let lines = self.rest.get(..self.layout.second).unwrap_or_default();
@@ -293,7 +310,7 @@ impl CompactView<'_> {
             };
             again += usize::from(place.rank::<R>() < tau::<R>(line));
             if let Some(answer) = answers.get_mut(i) {
-                *answer = holds::<R>(line, coefficients::<R>(y), place);
+                *answer = holds(line, coefficients::<R>(y), place);
             }
         }
         for &(i, y) in &bumped.keys[..again] {
