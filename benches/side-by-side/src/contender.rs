@@ -41,7 +41,7 @@ pub(crate) enum BuildFrom {
     Hashes,
     /// Keys, because the contender takes no hashes.
     Keys,
-    /// Nothing: not a filter, and its build is not timed.
+    /// Nothing: its build is not timed, because it is no filter, or the same one as another contender.
     Nothing,
 }
 

@@ -89,6 +89,7 @@ fn contenders(keys: u64) -> Vec<Contender> {
     let blocked = bloomline::sizing::BlockedParams::for_bits_per_key(keys, bits).expect("a usual size");
     vec![
         ours::blocked(keys, bits),
+        ours::blocked_run(keys, bits),
         ours::classic(keys, bits),
         ours::compact("bloomline compact, r = 7", 7),
         ours::compact("bloomline compact, r = 8", 8),

@@ -281,6 +281,7 @@ mod tests {
         let added = Keys::numbered(0..20_000);
         let contenders = [
             ours::blocked(20_000, 10.0),
+            ours::blocked_run(20_000, 10.0),
             ours::classic(20_000, 10.0),
             ours::compact("bloomline compact", 7),
             peers::fastbloom(20_000, 10.0),
@@ -296,6 +297,8 @@ mod tests {
             rows.iter().find(|row| row.name == name).unwrap().times(measure).map(Times::rounds)
         };
         assert_eq!(has("bloomline blocked", Measure::KeyBatchHit), Some(3));
+        assert_eq!(has("bloomline blocked, in run", Measure::HashMiss), Some(3));
+        assert_eq!(has("bloomline blocked, in run", Measure::Build), None);
         assert_eq!(has("bloomline compact", Measure::BuildParallel), Some(2));
         assert_eq!(has("fastbloom", Measure::HashBatchHit), None);
         assert_eq!(has("fastbloom", Measure::BuildParallel), None);

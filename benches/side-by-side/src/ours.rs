@@ -29,6 +29,54 @@ pub(crate) fn blocked(keys: u64, bits_per_key: f64) -> Contender {
     }
 }
 
+/// The same filter, asked one by one in loops that are compiled for the processor.
+pub(crate) fn blocked_run(keys: u64, bits_per_key: f64) -> Contender {
+    let blocked = blocked(keys, bits_per_key);
+    let params = BlockedParams::for_bits_per_key(keys, bits_per_key).expect("a usual size");
+    Contender {
+        name: "bloomline blocked, in run",
+        settings: "the same, single lookups in Backend::run",
+        build_from: BuildFrom::Nothing,
+        build: Box::new(move |keys| {
+            let mut filter = BlockedFilter::new(params).expect("memory for a filter");
+            filter.add_hashes(&keys.hashes);
+            Box::new(Run(filter))
+        }),
+        build_parallel: None,
+        ..blocked
+    }
+}
+
+struct Run(BlockedFilter);
+
+impl Filter for Run {
+    fn bytes(&self) -> usize {
+        self.0.bytes()
+    }
+
+    fn count_hashes(&self, hashes: &[KeyHash]) -> Option<usize> {
+        Some(count_in_run(hashes, |&hash| self.0.might_contain_hash(hash)))
+    }
+
+    fn count_keys(&self, keys: &[Key]) -> Option<usize> {
+        Some(count_in_run(keys, |key| self.0.might_contain(key)))
+    }
+}
+
+/// [`count`], compiled for the processor.
+fn count_in_run<T>(items: &[T], ask: impl Fn(&T) -> bool) -> usize {
+    Backend::detect().run(
+        #[inline(always)]
+        || {
+            let mut found = 0;
+            for item in items {
+                found += usize::from(ask(item));
+            }
+            found
+        },
+    )
+}
+
 /// Classic, with `bits_per_key` bits per key.
 pub(crate) fn classic(keys: u64, bits_per_key: f64) -> Contender {
     let params = ClassicParams::for_bits_per_key(keys, bits_per_key).expect("a usual size");

@@ -12,7 +12,8 @@ const SIZE: (u32, u32) = (960, 600);
 
 /// The colours of Okabe and Ito, which colour-blind people can tell apart, by a part of the filter's name: the same
 /// in every plot, for what was measured and for its theory.
-const COLOURS: [(&str, RGBColor); 10] = [
+const COLOURS: [(&str, RGBColor); 11] = [
+    ("in run", RGBColor(240, 120, 110)),
     ("blocked", RGBColor(213, 94, 0)),
     ("classic", RGBColor(0, 114, 178)),
     ("r = 8", RGBColor(120, 200, 60)),

@@ -70,6 +70,17 @@ impl Avx2 {
     }
 
     #[inline]
+    pub(super) fn run<T>(self, work: impl FnOnce() -> T) -> T {
+        #[inline]
+        #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+        fn compiled<T>(work: impl FnOnce() -> T) -> T {
+            work()
+        }
+        // SAFETY: `self` exists, so `detect` has seen all four on this CPU.
+        unsafe { compiled(work) }
+    }
+
+    #[inline]
     pub(super) fn might_contain<L: ReadLine>(self, lines: &[L], hash: KeyHash, probes: u8) -> bool {
         if lines.is_empty() {
             return true;
