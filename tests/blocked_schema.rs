@@ -117,11 +117,42 @@ fn every_backend_sets_and_finds_the_reference_bits() {
                 let got: Vec<bool> =
                     asked.iter().map(|&hash| params.might_contain(backend, lines, hash)).collect();
                 assert_eq!(got, answers, "{backend:?}, {probes} probes, shifted by {shift}");
+                let got = backend.run(
+                    #[inline(always)]
+                    || {
+                        let mut got = Vec::new();
+                        for &hash in &asked {
+                            got.push(params.might_contain(backend, lines, hash));
+                        }
+                        got
+                    },
+                );
+                assert_eq!(got, answers, "{backend:?}, {probes} probes, shifted by {shift}, in run");
                 let mut got = vec![false; asked.len()];
                 params.might_contain_batch(backend, lines, &asked, &mut got);
                 assert_eq!(got, answers, "{backend:?}, {probes} probes, shifted by {shift}, batched");
             }
         }
+    }
+}
+
+/// What `work` owns goes in, what it returns or throws comes out, for every backend, within another's run too.
+#[test]
+fn run_hands_on_values_and_panics() {
+    for (outer, inner) in Backend::all().flat_map(|outer| Backend::all().map(move |inner| (outer, inner))) {
+        let owned = vec![3_u8; 3];
+        assert_eq!(outer.run(move || inner.run(move || owned.into_iter().sum::<u8>())), 9);
+        let dropped = std::sync::Arc::new(());
+        let held = dropped.clone();
+        let thrown = std::panic::catch_unwind(|| {
+            outer.run(move || {
+                let _held = held;
+                std::panic::resume_unwind(Box::new("thrown"))
+            })
+        });
+        let thrown: Box<dyn std::any::Any + Send> = thrown.map(|(): ()| ()).unwrap_err();
+        assert_eq!(thrown.downcast_ref::<&str>(), Some(&"thrown"));
+        assert_eq!(std::sync::Arc::strong_count(&dropped), 1);
     }
 }
 
