@@ -1,5 +1,6 @@
 //! Opening and writing filter and table files, with the library's errors turned into exit codes.
 
+use std::io;
 use std::path::Path;
 
 use bloomline::error::{FormatError, HasherError, TableError, TableFault};
@@ -95,6 +96,9 @@ pub(crate) fn filter_failure(table: &TableReader, fault: FormatError) -> Failure
 pub(crate) fn failure(error: TableError) -> Failure {
     match (&error, interrupt::check()) {
         (TableError::Interrupted { .. }, Err(interrupted)) => interrupted,
+        (TableError::Io { path, source, .. }, _) if source.kind() == io::ErrorKind::NotFound => {
+            Failure::file(path, source)
+        }
         _ if error.is_damage() => Failure::Damaged(error.to_string()),
         _ => Failure::Input(error.to_string()),
     }

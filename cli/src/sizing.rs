@@ -70,12 +70,19 @@ pub(crate) struct FilterArgs {
 /// The flags that say how large or how good a filter is to be.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct BudgetArgs {
-    /// The smallest filter with at most this false-positive rate, 0 < P < 1 [default: 0.01]
-    #[arg(long, value_name = "P", allow_negative_numbers = true)]
+    /// The smallest filter with at most this false-positive rate, 0 < P < 1, such as 0.001 or 0.1% [default: 0.01]
+    #[arg(long, value_name = "P", value_parser = rate, allow_negative_numbers = true)]
     fpp: Option<f64>,
     /// The best filter of so many bits for each key; fractions count
     #[arg(long, value_name = "B", conflicts_with = "fpp", allow_negative_numbers = true)]
     bits_per_key: Option<f64>,
+}
+
+/// A rate as people write it and as the command prints it: a fraction or a percentage.
+fn rate(text: &str) -> Result<f64, &'static str> {
+    let (number, whole) = text.strip_suffix('%').map_or((text, 1.0), |number| (number.trim_end(), 100.0));
+    let number: f64 = number.parse().map_err(|_| "expected a rate, such as 0.01 or 1%")?;
+    Ok(number / whole)
 }
 
 /// The flag that trades space of a compact filter for second lines.

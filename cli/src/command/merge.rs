@@ -107,9 +107,10 @@ impl Merge {
 
     fn sentence(&self, report: &Report) -> String {
         format!(
-            "{}: {} files, about {} keys, {}, expected false-positive rate {}, {:.2} s",
+            "{}: {} {}, about {} keys, {}, expected false-positive rate {}, {:.2} s",
             self.output.display(),
             count(report.files as u64),
+            if report.files == 1 { "file" } else { "files" },
             count(report.keys),
             bytes(report.bytes),
             percent(report.expected_fpp),

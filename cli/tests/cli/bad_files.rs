@@ -27,7 +27,7 @@ fn all_fail(folder: &Folder, name: &str, code: i32, parts: &[&str]) {
 
 #[test]
 fn a_missing_file() {
-    all_fail(&folder(), "missing", 2, &["No such file"]);
+    all_fail(&folder(), "missing", 2, &["no such file"]);
 }
 
 #[test]

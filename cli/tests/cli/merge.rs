@@ -122,7 +122,7 @@ fn what_can_not_be_merged_at_all() {
         2,
         "table: a table file, expected filter files: the filter of a table is sized for its entries",
     );
-    folder.run("merge filter missing -o out").fails_saying(2, &["missing: cannot open it: No such file"]);
+    folder.run("merge filter missing -o out").fails_saying(2, &["missing: no such file"]);
     folder.run("merge filter keys -o out").fails_saying(3, &["keys: not a filter or table file"]);
     assert!(!folder.path("out").exists());
     assert_eq!(folder.run("merge -o out").code, Some(2));

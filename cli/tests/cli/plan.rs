@@ -73,3 +73,16 @@ fn what_cannot_be_met_is_said_in_its_line() {
         assert!(plan["error"].as_str().unwrap().contains("larger than"), "{plan}");
     }
 }
+
+#[test]
+fn a_rate_may_be_a_percentage() {
+    let folder = Folder::new();
+    let plan = |rate: &str| folder.run(&format!("plan --keys 1e6 --fpp {rate} --json")).json();
+    assert_eq!(plan("0.1%"), plan("0.001"));
+    for wrong in ["one", "%", "1%%", "1e%"] {
+        let run = folder.run(&format!("plan --keys 1e6 --fpp {wrong}"));
+        assert_eq!(run.code, Some(2));
+        assert!(run.stderr.contains("--fpp") && run.stderr.contains("such as 0.01 or 1%"), "{run:?}");
+    }
+    folder.run("plan --keys 1e6 --fpp 100%").fails_saying(2, &["--fpp"]);
+}
