@@ -148,7 +148,7 @@ fn run_hands_on_values_and_panics() {
             outer.run(move || {
                 let _held = held;
                 std::panic::resume_unwind(Box::new("thrown"))
-            })
+            });
         });
         let thrown: Box<dyn std::any::Any + Send> = thrown.map(|(): ()| ()).unwrap_err();
         assert_eq!(thrown.downcast_ref::<&str>(), Some(&"thrown"));

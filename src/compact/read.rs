@@ -75,11 +75,7 @@ impl CompactLayout {
     #[inline]
     #[must_use]
     pub fn view<'a>(&'a self, backend: Backend, lines: &'a [LineBytes]) -> Option<CompactView<'a>> {
-        if lines.len() != self.lines {
-            return None;
-        }
-        let (first, rest) = lines.split_at_checked(self.first)?;
-        Some(CompactView { first, rest, layout: self, backend })
+        (lines.len() == self.lines).then_some(CompactView { body: Body { lines, layout: self }, backend })
     }
 
     /// Number of layers, the tail included.
@@ -99,30 +95,21 @@ impl CompactLayout {
 /// A compact filter over borrowed lines.
 #[derive(Clone, Copy, Debug)]
 pub struct CompactView<'a> {
-    /// Layer 0; none if the tail is all there is.
-    first: &'a [LineBytes],
-    /// The layers after it.
-    rest: &'a [LineBytes],
-    layout: &'a CompactLayout,
-    pub(super) backend: Backend,
+    body: Body<'a>,
+    backend: Backend,
 }
 
 impl CompactView<'_> {
-    /// Fingerprint bits per key.
-    #[inline(always)]
-    pub(super) fn r(&self) -> usize {
-        usize::from(self.layout.r)
-    }
-
     /// Checks that the bits which every line reserves are zero. Reads the whole body.
     ///
     /// # Errors
     ///
     /// If one is not.
     pub fn verify(&self) -> Result<(), CompactBodyError> {
-        let r = self.r();
+        let Body { lines, layout } = self.body;
+        let r = usize::from(layout.r);
         let reserved = r * slots(r)..512 - tau_bits(r) as usize;
-        for (line, bytes) in self.first.iter().chain(self.rest).enumerate() {
+        for (line, bytes) in lines.iter().enumerate() {
             if reserved.clone().any(|bit| bytes[bit / 8] >> (bit % 8) & 1 != 0) {
                 return Err(CompactBodyError::ReservedBits { line });
             }
@@ -134,7 +121,7 @@ impl CompactView<'_> {
     #[inline(always)]
     #[must_use]
     pub fn might_contain(&self, hash: KeyHash) -> bool {
-        kernel::might_contain(self, hash.get())
+        kernel::might_contain(self.backend, self.body, hash.get())
     }
 
     /// Answers `might_contain(hashes[i])` in `answers[i]`, with the lines of many keys on their way at a time.
@@ -144,21 +131,48 @@ impl CompactView<'_> {
     /// If the lengths differ.
     pub fn might_contain_batch(&self, hashes: &[KeyHash], answers: &mut [bool]) {
         assert_eq!(hashes.len(), answers.len(), "one answer for each hash");
-        kernel::might_contain_batch(self, hashes, answers);
+        kernel::might_contain_batch(self.backend, self.body, hashes, answers);
+    }
+}
+
+/// The lines of a body, as many as the layout that was read from them has.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Body<'a> {
+    pub(super) lines: &'a [LineBytes],
+    pub(super) layout: &'a CompactLayout,
+}
+
+impl<'a> Body<'a> {
+    /// Fingerprint bits per key.
+    #[inline(always)]
+    pub(super) fn r(self) -> usize {
+        usize::from(self.layout.r)
+    }
+
+    /// The lines of layer 0; none if the tail is all there is.
+    #[inline(always)]
+    fn first(self) -> &'a [LineBytes] {
+        self.lines.get(..self.layout.first).unwrap_or_default()
+    }
+
+    /// The lines of the layers after it.
+    #[inline(always)]
+    fn rest(self) -> &'a [LineBytes] {
+        self.lines.get(self.layout.first..).unwrap_or_default()
     }
 
     /// The steps of a lookup for a constant r. `holds` is the test of a line and `deeper` is [`Self::deeper`], compiled
     /// for the same machine.
     #[inline(always)]
     pub(super) fn lookup<const R: usize>(
-        &self,
+        self,
         y: u64,
         holds: impl LineTest,
         deeper: impl Fn(u64) -> bool,
     ) -> bool {
-        let place = Place::new(y, self.first.len());
+        let place = Place::new(y, self.layout.first);
         // No first layer: no line of it.
-        let Some(line) = self.first.get(place.line) else { return deeper(y) };
+        let Some(line) = self.first().get(place.line) else { return deeper(y) };
         if place.rank::<R>() < tau::<R>(line) {
             return deeper(next_layer(y));
         }
@@ -169,7 +183,7 @@ impl CompactView<'_> {
     /// [`Self::deepest`], compiled for the same machine.
     #[inline(always)]
     pub(super) fn deeper<const R: usize>(
-        &self,
+        self,
         y: u64,
         holds: impl LineTest,
         deepest: impl Fn(u64) -> bool,
@@ -178,7 +192,7 @@ impl CompactView<'_> {
         if place.line >= self.layout.second {
             return deepest(y); // There is no such layer.
         }
-        let Some(line) = self.rest.get(place.line) else { return true };
+        let Some(line) = self.rest().get(place.line) else { return true };
         if place.rank::<R>() < tau::<R>(line) {
             return deepest(next_layer(y));
         }
@@ -187,18 +201,18 @@ impl CompactView<'_> {
 
     /// Looks `y` up in the layers after the second.
     #[inline(always)]
-    pub(super) fn deepest<const R: usize>(&self, mut y: u64, holds: impl LineTest) -> bool {
+    pub(super) fn deepest<const R: usize>(self, mut y: u64, holds: impl LineTest) -> bool {
         let mut start = self.layout.second;
         for &lines in self.layout.directory.between().iter().skip(1) {
             let place = Place::new(y, lines);
-            let Some(line) = self.rest.get(start + place.line) else { return true };
+            let Some(line) = self.rest().get(start + place.line) else { return true };
             if place.rank::<R>() >= tau::<R>(line) {
                 return holds(line, coefficients::<R>(y), place);
             }
             start += lines;
             y = next_layer(y);
         }
-        let Some(tail) = self.rest.last() else { return true };
+        let Some(tail) = self.rest().last() else { return true };
         let place = Place::new(y, 1);
         let [low, high] = coefficients::<R>(y);
         let [low_mask, high_mask] = self.layout.tail_mask;
@@ -207,13 +221,13 @@ impl CompactView<'_> {
 
     #[inline(always)]
     pub(super) fn batch<const R: usize>(
-        &self,
+        self,
         hashes: &[KeyHash],
         answers: &mut [bool],
         holds: impl LineTest,
         deeper: impl Fn(u64) -> bool,
     ) {
-        if self.first.is_empty() {
+        if self.layout.first == 0 {
             for (hash, answer) in hashes.iter().zip(answers) {
                 *answer = deeper(hash.get());
             }
@@ -247,10 +261,10 @@ impl CompactView<'_> {
 
     /// Places keys in the first layer and asks for their lines.
     #[inline(always)]
-    fn fetch_first(&self, hashes: &[KeyHash], places: &mut [Place]) {
+    fn fetch_first(self, hashes: &[KeyHash], places: &mut [Place]) {
         for (hash, place) in hashes.iter().zip(places) {
-            *place = Place::new(hash.get(), self.first.len());
-            prefetch(self.first, place.line);
+            *place = Place::new(hash.get(), self.layout.first);
+            prefetch(self.first(), place.line);
         }
     }
 
@@ -258,7 +272,7 @@ impl CompactView<'_> {
     /// `bumped`; their answers are to be overwritten.
     #[inline(always)]
     fn test_first<const R: usize>(
-        &self,
+        self,
         hashes: &[KeyHash],
         places: &[Place],
         answers: &mut [bool],
@@ -268,7 +282,7 @@ impl CompactView<'_> {
     ) {
         let answers = answers.get_mut(start..).unwrap_or_default();
         for (i, ((hash, &place), answer)) in hashes.iter().zip(places).zip(answers).enumerate() {
-            let Some(line) = self.first.get(place.line) else { continue };
+            let Some(line) = self.first().get(place.line) else { continue };
             // Whether a key was bumped is the one thing that no branch predictor can know: written at every step
             // and kept where it was, without a branch.
             bumped.keys[bumped.len % BUMPED] = (start + i, hash.get());
@@ -279,11 +293,11 @@ impl CompactView<'_> {
 
     /// Takes bumped keys on to the second layer and asks for their lines.
     #[inline(always)]
-    fn fetch_second(&self, bumped: &mut Bumped) {
+    fn fetch_second(self, bumped: &mut Bumped) {
         let second = self.layout.second.max(1);
         for (_, y) in bumped.keys.iter_mut().take(bumped.len).skip(bumped.asked) {
             *y = next_layer(*y);
-            prefetch(self.rest, Place::new(*y, second).line);
+            prefetch(self.rest(), Place::new(*y, second).line);
         }
         bumped.asked = bumped.len;
     }
@@ -291,13 +305,13 @@ impl CompactView<'_> {
     /// Overwrites the answers of the keys whose lines were asked for, and takes these keys out.
     #[inline(always)]
     fn test_second<const R: usize>(
-        &self,
+        self,
         bumped: &mut Bumped,
         answers: &mut [bool],
         holds: impl LineTest,
         deeper: impl Fn(u64) -> bool,
     ) {
-        let lines = self.rest.get(..self.layout.second).unwrap_or_default();
+        let lines = self.rest().get(..self.layout.second).unwrap_or_default();
         // As in the first layer, without a branch on whether a key was bumped: those that were come to the front.
         let mut again = 0;
         for k in 0..bumped.asked.min(BUMPED) {
