@@ -12,7 +12,7 @@
 //!
 //! A single lookup is one call that does all that depends on the hash, and nothing else: what depends on the filter
 //! alone (that it has lines, which multipliers its probes have) is inlined into the caller, whose loop does it once.
-//! In a build that has AVX2 anyway the call is inlined too.
+//! In a build that has AVX2 anyway, and inside `Backend::run`, the call is inlined too.
 //!
 //! # Setting bits
 //! The states of step 1 without their low 23 bits are the probes' places in the line, 0 to 511. Each place goes to
