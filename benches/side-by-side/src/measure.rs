@@ -1,10 +1,10 @@
 //! Checking and timing the contenders of one size.
 
 use std::hint::black_box;
-use std::time::Instant;
 
 use crate::contender::{BuildFrom, Contender, Filter};
 use crate::keys::Keys;
+use crate::quiet::Quiet;
 
 /// What a time is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -135,9 +135,15 @@ impl Row {
 
 /// Builds, checks and times the contenders with the `added` keys. Every round goes once over all of them,
 /// starting with another one each time, so that none has a quieter machine than the others.
-pub(crate) fn measure(contenders: &[Contender], added: &Keys, asked: &Asked, rounds: Rounds) -> Vec<Row> {
-    let (filters, builds) = build(contenders, added, rounds.builds);
-    let parallel = build_parallel(contenders, added, asked, rounds.builds);
+pub(crate) fn measure(
+    contenders: &[Contender],
+    added: &Keys,
+    asked: &Asked,
+    rounds: Rounds,
+    quiet: &mut Quiet,
+) -> Vec<Row> {
+    let (filters, builds) = build(contenders, added, rounds.builds, quiet);
+    let parallel = build_parallel(contenders, added, asked, rounds.builds, quiet);
     let mut rows: Vec<Row> = Vec::new();
     for ((contender, filter), builds) in contenders.iter().zip(&filters).zip(builds.into_iter().zip(parallel))
     {
@@ -164,9 +170,7 @@ pub(crate) fn measure(contenders: &[Contender], added: &Keys, asked: &Asked, rou
             for turn in 0..filters.len() {
                 let index = (round + turn) % filters.len();
                 let Some(expected) = &mut expected[index] else { continue };
-                let start = Instant::now();
-                let positive = measure.ask(&*filters[index], asked);
-                let elapsed = start.elapsed();
+                let (positive, elapsed) = quiet.time(|| measure.ask(&*filters[index], asked));
                 assert_eq!(positive, Some(*expected), "{} changes its answers", contenders[index].name);
                 times[index].push(elapsed.as_secs_f64() * 1e9 / float(asked.misses.len()));
             }
@@ -186,7 +190,12 @@ pub(crate) struct Rounds {
 }
 
 /// Builds every contender once a round; gives the last filters and the nanoseconds per key of each build.
-fn build(contenders: &[Contender], added: &Keys, rounds: usize) -> (Vec<Box<dyn Filter>>, Vec<Vec<f64>>) {
+fn build(
+    contenders: &[Contender],
+    added: &Keys,
+    rounds: usize,
+    quiet: &mut Quiet,
+) -> (Vec<Box<dyn Filter>>, Vec<Vec<f64>>) {
     let mut filters: Vec<Option<Box<dyn Filter>>> = contenders.iter().map(|_| None).collect();
     let mut times = vec![Vec::new(); contenders.len()];
     for round in 0..rounds {
@@ -197,9 +206,8 @@ fn build(contenders: &[Contender], added: &Keys, rounds: usize) -> (Vec<Box<dyn 
             }
             // The memory of the one before is given back first, so that each build asks the system for its own.
             drop(filters[index].take());
-            let start = Instant::now();
-            let filter = black_box((contenders[index].build)(black_box(added)));
-            times[index].push(start.elapsed().as_secs_f64() * 1e9 / float(added.len()));
+            let (filter, elapsed) = quiet.time(|| black_box((contenders[index].build)(black_box(added))));
+            times[index].push(elapsed.as_secs_f64() * 1e9 / float(added.len()));
             filters[index] = Some(filter);
         }
     }
@@ -207,15 +215,20 @@ fn build(contenders: &[Contender], added: &Keys, rounds: usize) -> (Vec<Box<dyn 
 }
 
 /// The times of the builds on all cores. Each filter is checked, and not kept.
-fn build_parallel(contenders: &[Contender], added: &Keys, asked: &Asked, rounds: usize) -> Vec<Vec<f64>> {
+fn build_parallel(
+    contenders: &[Contender],
+    added: &Keys,
+    asked: &Asked,
+    rounds: usize,
+    quiet: &mut Quiet,
+) -> Vec<Vec<f64>> {
     let mut times = vec![Vec::new(); contenders.len()];
     for round in 0..rounds {
         for turn in 0..contenders.len() {
             let index = (round + turn) % contenders.len();
             let Some(build) = &contenders[index].build_parallel else { continue };
-            let start = Instant::now();
-            let filter = black_box(build(black_box(added)));
-            times[index].push(start.elapsed().as_secs_f64() * 1e9 / float(added.len()));
+            let (filter, elapsed) = quiet.time(|| black_box(build(black_box(added))));
+            times[index].push(elapsed.as_secs_f64() * 1e9 / float(added.len()));
             let found = filter.count_keys(&asked.hits.keys);
             assert_eq!(
                 found,
@@ -292,7 +305,8 @@ mod tests {
             peers::bloomfilter(20_000, 10.0),
             limit::memory(25_024),
         ];
-        let rows = measure(&contenders, &added, &asked(20_000), Rounds { builds: 2, lookups: 3 });
+        let mut quiet = Quiet::new(std::time::Duration::ZERO);
+        let rows = measure(&contenders, &added, &asked(20_000), Rounds { builds: 2, lookups: 3 }, &mut quiet);
         let has = |name: &str, measure| {
             rows.iter().find(|row| row.name == name).unwrap().times(measure).map(Times::rounds)
         };
